@@ -1,0 +1,2 @@
+//! Curves and their points.
+

@@ -1,0 +1,6 @@
+//! Multi-scalar multiplication on short Weierstrass curves with a = 0.
+//!
+//! Rings: `field` <- `curve` <- `msm`; `codec` stands beside `msm`. Nothing here knows Python,
+//! reads the environment or logs.
+
+pub mod curve;

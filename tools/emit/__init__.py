@@ -1,0 +1,1 @@
+"""One emitter per language: a `Curve` in, the text of a generated file out."""

@@ -1,0 +1,46 @@
+"""Write the committed constant tables from curves/*.toml.
+
+    python tools/generate.py            write
+    python tools/generate.py --check    exit 1 if a committed table differs from its source
+
+Adding a curve is adding a TOML file and running this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from curvefacts import Curve, load
+from emit import python as emit_python
+from emit import rust as emit_rust
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def outputs(curves: list[Curve]) -> dict[Path, str]:
+    """Every generated file and its text."""
+    tables = ROOT / "crates/core/src/curve/tables"
+    files = {tables / f"{curve.module}.rs": emit_rust.emit(curve) for curve in curves}
+    files[ROOT / "python/multiscalar/_tables.py"] = emit_python.emit(curves)
+    return files
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    arguments = parser.parse_args()
+    curves = [load(path.relative_to(ROOT)) for path in sorted((ROOT / "curves").glob("*.toml"))]
+    stale = [path for path, text in outputs(curves).items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        if arguments.check:
+            print(f"stale: {path.relative_to(ROOT)}; run python tools/generate.py", file=sys.stderr)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(outputs(curves)[path])
+    return 1 if arguments.check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
