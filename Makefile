@@ -1,0 +1,98 @@
+# Everything from a fresh clone: `make bench` runs the main job, `make test` the tests.
+# Both set up what they need in .venv; nothing outside this folder is touched but the user's caches.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml $(wildcard Cargo.lock)
+# A driver of 580 or later speaks CUDA 13; an older one gets CUDA 12. No driver: CPU only.
+DRIVER := $(shell nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1 | cut -d. -f1)
+GPU    := $(if $(DRIVER),$(shell [ "$(DRIVER)" -ge 580 ] 2>/dev/null && echo ,cu13 || echo ,cu12))
+
+.DEFAULT_GOAL := help
+.PHONY: help bench bench-small bench-medium bench-large compare test test-rust test-python lint build tools \
+        generate docs clean lib icicle-v2-small icicle-v2-medium icicle-v2-large icicle-small icicle-medium icicle-large
+
+help:
+	@echo "make bench          set up and benchmark this machine, medium size, every result checked"
+	@echo "make test           set up and run the tests"
+	@echo "make compare        CPU against GPU, the table with the factor"
+	@echo "make bench-small|bench-medium|bench-large        2^7, 2^15, 2^20"
+	@echo "make icicle-v2-small|medium|large, icicle-small|medium|large, lib        ICICLE on the same inputs"
+	@echo "make lint, docs, generate, clean"
+
+# --- setting up -------------------------------------------------------------------------------
+
+tools:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "multiscalar needs Python >= 3.11 (found: $$($(PYTHON) --version 2>&1)); set PYTHON=..."; exit 1; }
+	@command -v cc >/dev/null || { echo "multiscalar needs a C compiler (cc), e.g. the package build-essential"; exit 1; }
+	@v=$$(cargo --version 2>/dev/null | cut -d' ' -f2); [ "$$(printf '1.89.0\n%s\n' "$${v:-0}" | sort -V | head -n 1)" = 1.89.0 ] \
+	  || { echo "multiscalar needs cargo >= 1.89 (found: $${v:-none}); get it with rustup (rustup.rs): rustup update stable"; exit 1; }
+	@$(if $(DRIVER),echo "GPU driver $(DRIVER) found: using it",echo "no NVIDIA driver found: CPU only") >&2
+
+$(BIN)/maturin: | tools
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+
+$(VENV)/built: pyproject.toml $(RUST) | tools $(BIN)/maturin
+	@echo "building the native core (about a minute the first time)" >&2
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --extras test$(GPU)
+	@touch $@
+
+build: $(VENV)/built
+
+$(VENV)/linters: $(VENV)/built
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --extras dev$(GPU)
+	@touch $@
+
+# --- the main job -----------------------------------------------------------------------------
+
+bench: bench-medium
+
+bench-small bench-medium bench-large: bench-%: build
+	@$(BIN)/msm bench --preset $*
+
+compare: build
+	@$(BIN)/msm compare --paths cpu,cuda
+
+# --- tests and checks -------------------------------------------------------------------------
+
+test: test-rust test-python
+
+test-rust: build
+	cargo test --quiet --profile checked --workspace --exclude multiscalar-python
+
+test-python: build
+	$(BIN)/pytest -q
+
+lint: $(VENV)/linters
+	$(BIN)/python tools/generate.py --check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m mypy.stubtest multiscalar._core
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+generate:
+	$(PYTHON) tools/generate.py
+
+docs: build
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/sphinx-build -q -W docs docs/_build
+
+clean:
+	rm -rf target $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# --- the second story's words: ICICLE beside ours on the same inputs ----------------------------
+
+lib: build
+	@$(BIN)/msm peers build icicle-v2
+
+icicle-v2-small icicle-v2-medium icicle-v2-large: icicle-v2-%: build
+	@$(BIN)/msm bench --curve bn254 --preset $* --peers icicle-v2 --repeats 5 --format runs
+
+icicle-small icicle-medium icicle-large: icicle-%: build
+	@$(BIN)/msm bench --curve bn254 --preset $* --peers icicle-v3.2 --repeats 3 --format runs
