@@ -23,6 +23,7 @@ def outputs(curves: list[Curve]) -> dict[Path, str]:
     """Every generated file and its text."""
     tables = ROOT / "crates/core/src/curve/tables"
     files = {tables / f"{curve.module}.rs": emit_rust.emit(curve) for curve in curves}
+    files[tables / "mod.rs"] = emit_rust.emit_index(curves)
     files[ROOT / "python/multiscalar/_tables.py"] = emit_python.emit(curves)
     return files
 

@@ -1,0 +1,58 @@
+//! Affine points; infinity is (0, 0), which is on no curve with b != 0.
+
+use super::{CurveParams, Jacobian};
+use crate::field::{Field, PrimeField};
+
+/// A point (x, y) of the curve, or infinity as (0, 0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Affine<C: CurveParams> {
+    /// x
+    pub x: C::Field,
+    /// y
+    pub y: C::Field,
+}
+
+impl<C: CurveParams> Affine<C> {
+    /// The neutral element.
+    pub const INFINITY: Self = Self { x: C::Field::ZERO, y: C::Field::ZERO };
+    /// The generator of the subgroup.
+    pub const GENERATOR: Self = Self { x: C::GENERATOR.0, y: C::GENERATOR.1 };
+
+    /// Whether this is the neutral element.
+    #[inline(always)]
+    pub fn is_infinity(&self) -> bool {
+        self.x.is_zero() && self.y.is_zero()
+    }
+
+    /// Whether the coordinates satisfy the equation of the curve; true for infinity. 2S + 1M.
+    #[inline]
+    pub fn is_on_curve(&self) -> bool {
+        self.y.square() == self.x.square() * self.x + C::B || self.is_infinity()
+    }
+
+    /// Whether r P = O, for a point of the curve. Free when the cofactor is one, else about 255 doublings.
+    pub fn is_in_subgroup(&self) -> bool {
+        C::COFACTOR == [1] || self.mul_limbs(C::Scalar::MODULUS.as_ref()).is_infinity()
+    }
+
+    /// scalar * P for a little-endian integer of any length; double-and-add, the plain reference.
+    pub fn mul_limbs(&self, scalar: &[u64]) -> Jacobian<C> {
+        let mut sum = Jacobian::INFINITY;
+        for i in (0..crate::field::limbs::bit_length(scalar)).rev() {
+            sum = sum.double();
+            if crate::field::limbs::bit(scalar, i) {
+                sum = sum.add_affine(self);
+            }
+        }
+        sum
+    }
+}
+
+impl<C: CurveParams> core::ops::Neg for Affine<C> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self { x: self.x, y: -self.y }
+    }
+}

@@ -1,0 +1,151 @@
+//! The portable 64-bit Montgomery field: N limbs, R = 2^(64 N), values fully reduced.
+//!
+//! Multiplication is the CIOS method without the extra carry word, which is sound while the top limb of the
+//! modulus is below 2^63 - 1: 2 N^2 + N word products. Source: eprint 2022/1400, section 4.
+
+use core::marker::PhantomData;
+use core::ops::{Add, Mul, Neg, Sub};
+
+use super::limbs::{add, bit_length, less, mac, select, sub};
+use super::{Field, FieldParams, PrimeField};
+
+/// An integer modulo the modulus of `P`, in Montgomery form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Fp<P, const N: usize>([u64; N], PhantomData<P>);
+
+impl<P: FieldParams<N>, const N: usize> Fp<P, N> {
+    const NO_CARRY: () = assert!(P::MODULUS[N - 1] < (u64::MAX >> 1), "the modulus leaves no spare bit");
+
+    /// The element with these Montgomery limbs, which must be below the modulus.
+    #[inline(always)]
+    pub const fn from_mont(limbs: [u64; N]) -> Self {
+        Self(limbs, PhantomData)
+    }
+
+    #[inline(always)]
+    fn reduced(limbs: [u64; N]) -> Self {
+        let (lower, borrow) = sub(&limbs, &P::MODULUS);
+        Self::from_mont(select(borrow == 1, &limbs, &lower))
+    }
+}
+
+/// a * b / R mod p, for a, b below p.
+#[inline(always)]
+fn mul_cios<P: FieldParams<N>, const N: usize>(a: &[u64; N], b: &[u64; N]) -> [u64; N] {
+    let mut t = [0; N];
+    for &b_i in b {
+        let (low, mut carry) = mac(t[0], a[0], b_i, 0);
+        let m = low.wrapping_mul(P::NEG_INV);
+        let (_, mut fold) = mac(low, m, P::MODULUS[0], 0);
+        for j in 1..N {
+            let word;
+            (word, carry) = mac(t[j], a[j], b_i, carry);
+            (t[j - 1], fold) = mac(word, m, P::MODULUS[j], fold);
+        }
+        t[N - 1] = carry + fold;
+    }
+    t
+}
+
+impl<P: FieldParams<N>, const N: usize> Add for Fp<P, N> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self::reduced(add(&self.0, &other.0).0)
+    }
+}
+
+impl<P: FieldParams<N>, const N: usize> Sub for Fp<P, N> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        let (difference, borrow) = sub(&self.0, &other.0);
+        Self::from_mont(add(&difference, &select(borrow == 1, &P::MODULUS, &[0; N])).0)
+    }
+}
+
+impl<P: FieldParams<N>, const N: usize> Mul for Fp<P, N> {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        let () = Self::NO_CARRY;
+        Self::reduced(mul_cios::<P, N>(&self.0, &other.0))
+    }
+}
+
+impl<P: FieldParams<N>, const N: usize> Neg for Fp<P, N> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self::from_mont(select(self == Self::ZERO, &[0; N], &sub(&P::MODULUS, &self.0).0))
+    }
+}
+
+impl<P: FieldParams<N>, const N: usize> Field for Fp<P, N> {
+    type Limbs = [u64; N];
+    const ZERO: Self = Self::from_mont([0; N]);
+    const ONE: Self = Self::from_mont(P::R);
+
+    #[inline(always)]
+    fn double(self) -> Self {
+        self + self
+    }
+
+    #[inline(always)]
+    fn square(self) -> Self {
+        self * self
+    }
+
+    /// Fermat: a^(p - 2).
+    fn invert(self) -> Option<Self> {
+        if self.is_zero() {
+            return None;
+        }
+        let mut two = [0; N];
+        two[0] = 2;
+        let exponent = sub(&P::MODULUS, &two).0;
+        let mut power = Self::ONE;
+        for i in (0..bit_length(&exponent)).rev() {
+            power = power.square();
+            if super::limbs::bit(&exponent, i) {
+                power = power * self;
+            }
+        }
+        Some(power)
+    }
+
+    #[inline(always)]
+    fn to_mont(self) -> [u64; N] {
+        self.0
+    }
+
+    #[inline(always)]
+    fn from_mont(limbs: [u64; N]) -> Self {
+        Self::from_mont(limbs)
+    }
+
+    #[inline(always)]
+    fn from_canonical(limbs: [u64; N]) -> Option<Self> {
+        less(&limbs, &P::MODULUS).then(|| Self::from_mont(limbs) * Self::from_mont(P::R2))
+    }
+
+    #[inline(always)]
+    fn to_canonical(self) -> [u64; N] {
+        let mut one = [0; N];
+        one[0] = 1;
+        (self * Self::from_mont(one)).0
+    }
+}
+
+impl<P: FieldParams<N>, const N: usize> PrimeField for Fp<P, N> {
+    const BITS: u32 = P::BITS;
+    const MODULUS: [u64; N] = P::MODULUS;
+}
+
+impl<P: FieldParams<N>, const N: usize> core::fmt::Debug for Fp<P, N> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("0x")?;
+        self.to_canonical().iter().rev().try_for_each(|limb| write!(f, "{limb:016x}"))
+    }
+}

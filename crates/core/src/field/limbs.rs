@@ -1,0 +1,77 @@
+//! Carry arithmetic on little-endian 64-bit limbs. Everything is `const` and unrolls for a constant N.
+
+/// a + b + carry: (low, carry).
+#[inline(always)]
+pub const fn adc(a: u64, b: u64, carry: u64) -> (u64, u64) {
+    let t = a as u128 + b as u128 + carry as u128;
+    (t as u64, (t >> 64) as u64)
+}
+
+/// a - b - borrow: (low, borrow of 0 or 1).
+#[inline(always)]
+pub const fn sbb(a: u64, b: u64, borrow: u64) -> (u64, u64) {
+    let (t, first) = a.overflowing_sub(b);
+    let (t, second) = t.overflowing_sub(borrow);
+    (t, (first | second) as u64)
+}
+
+/// a + b * c + carry: (low, high). Cannot overflow.
+#[inline(always)]
+pub const fn mac(a: u64, b: u64, c: u64, carry: u64) -> (u64, u64) {
+    let t = a as u128 + (b as u128) * (c as u128) + carry as u128;
+    (t as u64, (t >> 64) as u64)
+}
+
+/// a + b: (sum, carry).
+#[inline(always)]
+pub const fn add<const N: usize>(a: &[u64; N], b: &[u64; N]) -> ([u64; N], u64) {
+    let (mut sum, mut carry, mut i) = ([0; N], 0, 0);
+    while i < N {
+        (sum[i], carry) = adc(a[i], b[i], carry);
+        i += 1;
+    }
+    (sum, carry)
+}
+
+/// a - b: (difference, borrow).
+#[inline(always)]
+pub const fn sub<const N: usize>(a: &[u64; N], b: &[u64; N]) -> ([u64; N], u64) {
+    let (mut difference, mut borrow, mut i) = ([0; N], 0, 0);
+    while i < N {
+        (difference[i], borrow) = sbb(a[i], b[i], borrow);
+        i += 1;
+    }
+    (difference, borrow)
+}
+
+/// a < b.
+#[inline(always)]
+pub const fn less<const N: usize>(a: &[u64; N], b: &[u64; N]) -> bool {
+    sub(a, b).1 == 1
+}
+
+/// `if flag { a } else { b }` without a branch.
+#[inline(always)]
+pub const fn select<const N: usize>(flag: bool, a: &[u64; N], b: &[u64; N]) -> [u64; N] {
+    let mask = (flag as u64).wrapping_neg();
+    let (mut chosen, mut i) = ([0; N], 0);
+    while i < N {
+        chosen[i] = b[i] ^ (mask & (a[i] ^ b[i]));
+        i += 1;
+    }
+    chosen
+}
+
+/// Number of significant bits.
+pub fn bit_length(limbs: &[u64]) -> u32 {
+    match limbs.iter().rposition(|&limb| limb != 0) {
+        Some(top) => 64 * top as u32 + 64 - limbs[top].leading_zeros(),
+        None => 0,
+    }
+}
+
+/// Bit i.
+#[inline(always)]
+pub fn bit(limbs: &[u64], i: u32) -> bool {
+    limbs[(i / 64) as usize] >> (i % 64) & 1 == 1
+}

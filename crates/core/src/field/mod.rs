@@ -1,0 +1,104 @@
+//! Prime fields: the traits that everything above is generic over, and the constants of a modulus.
+//!
+//! `Field` is what point arithmetic needs and what an extension field can provide too; `PrimeField` adds
+//! the integers behind it. `Fp` is the portable 64-bit Montgomery field.
+
+mod fp;
+pub mod limbs;
+
+use core::fmt::Debug;
+use core::ops::{Add, Mul, Neg, Sub};
+
+pub use fp::Fp;
+
+/// Constants of a modulus in N limbs of 64 bits, generated from `curves/*.toml`. R = 2^(64 N).
+pub trait FieldParams<const N: usize>: Copy + Debug + Eq + Send + Sync + 'static {
+    /// Bit length of the modulus.
+    const BITS: u32;
+    /// The modulus p.
+    const MODULUS: [u64; N];
+    /// R mod p: one in Montgomery form.
+    const R: [u64; N];
+    /// R^2 mod p: takes integers to Montgomery form.
+    const R2: [u64; N];
+    /// -p^-1 mod 2^64.
+    const NEG_INV: u64;
+}
+
+/// Constants of a modulus in L limbs of 52 bits, generated from `curves/*.toml`. R52 = 2^(52 L), 4p < R52.
+pub trait LaneParams<const L: usize>: Copy + Debug + Eq + Send + Sync + 'static {
+    /// The modulus p.
+    const MODULUS: [u64; L];
+    /// R52 mod p.
+    const R: [u64; L];
+    /// R52^2 mod p.
+    const R2: [u64; L];
+    /// -p^-1 mod 2^52.
+    const NEG_INV: u64;
+    /// R52^2 / R64 mod p: one lane multiplication by it takes the 64-bit Montgomery form to the lane form.
+    const FROM_R64: [u64; L];
+    /// R64 mod p: one lane multiplication by it takes the lane form to the 64-bit Montgomery form.
+    const TO_R64: [u64; L];
+}
+
+/// A finite field. Values are always fully reduced, so `==` is equality in the field.
+pub trait Field:
+    Copy
+    + Debug
+    + Eq
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Neg<Output = Self>
+{
+    /// The representation in memory: packed little-endian 64-bit limbs, reduced, in the Montgomery domain.
+    type Limbs: Limbs;
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+
+    /// Twice the value.
+    fn double(self) -> Self;
+    /// The square; may be cheaper than a multiplication.
+    fn square(self) -> Self;
+    /// The inverse; none for zero. Costs about as much as 60 to 100 multiplications.
+    fn invert(self) -> Option<Self>;
+    /// The limbs in the Montgomery domain R = 2^(64 N).
+    fn to_mont(self) -> Self::Limbs;
+    /// The element with these Montgomery limbs, which must be reduced.
+    fn from_mont(limbs: Self::Limbs) -> Self;
+    /// The element of plain (canonical) limbs; none unless they are below the modulus.
+    fn from_canonical(limbs: Self::Limbs) -> Option<Self>;
+    /// The plain limbs, below the modulus.
+    fn to_canonical(self) -> Self::Limbs;
+
+    /// Whether this is zero.
+    fn is_zero(self) -> bool {
+        self == Self::ZERO
+    }
+}
+
+/// Integers modulo a prime; the plain limbs of an element are the integer.
+pub trait PrimeField: Field {
+    /// Bit length of the modulus.
+    const BITS: u32;
+    /// The modulus.
+    const MODULUS: Self::Limbs;
+}
+
+/// An array of 64-bit limbs, little-endian: `[u64; N]` for some N.
+pub trait Limbs: Copy + Debug + Eq + Send + Sync + 'static + AsRef<[u64]> + AsMut<[u64]> {
+    /// N.
+    const COUNT: usize;
+    /// All limbs zero.
+    const ZERO: Self;
+}
+
+impl<const N: usize> Limbs for [u64; N] {
+    const COUNT: usize = N;
+    const ZERO: Self = [0; N];
+}
