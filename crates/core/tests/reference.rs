@@ -2,7 +2,7 @@
 
 use multiscalar_core::curve::{Affine, CurveParams, Jacobian, tables};
 use multiscalar_core::field::{Field, Limbs, PrimeField};
-use multiscalar_core::msm::{self, Options, Points, PrepareOptions, Scalars};
+use multiscalar_core::msm::{self, Engines, Options, Points, PrepareOptions, Scalars};
 
 /// r G = O, G is on the curve, phi(G) = lambda G, beta^3 = 1.
 fn tables_hold<C: CurveParams>() {
@@ -16,7 +16,7 @@ fn tables_hold<C: CurveParams>() {
 }
 
 /// (1 + 4 + 9 + ... + n^2) G through the public entry, from both forms of points.
-fn squares<C: CurveParams>(n: u64) {
+fn squares<C: CurveParams<Field: Engines>>(n: u64) {
     let points: Vec<Affine<C>> = (1..=n).map(|i| Affine::GENERATOR.mul_limbs(&[i]).to_affine()).collect();
     let limbs = |convert: fn(C::Field) -> <C::Field as Field>::Limbs| -> Vec<u64> {
         points.iter().flat_map(|p| [convert(p.x), convert(p.y)]).flat_map(|l| l.as_ref().to_vec()).collect()

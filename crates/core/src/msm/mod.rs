@@ -1,35 +1,28 @@
 //! Multi-scalar multiplication: `prepare` bases once, then `msm` any number of scalar vectors over them.
 
+pub mod adder;
+mod engines;
 mod error;
 mod isa;
 mod options;
 mod prepare;
 pub mod reference;
+pub mod scalar_adder;
 mod scalars;
 
 use std::time::Instant;
 
 use crate::curve::{Affine, CurveParams};
-use crate::field::Field;
 
+pub use engines::Engines;
 pub use error::MsmError;
 pub use isa::Isa;
 pub use options::{Counts, Options, Path, Phases, Stats};
 pub use prepare::{Check, Points, PrepareOptions, Prepared, prepare};
 pub use scalars::Scalars;
 
-/// A point in memory: packed 64-bit limbs, fully reduced, in the Montgomery domain of the arithmetic that owns it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Packed<F: Field> {
-    /// x
-    pub x: F::Limbs,
-    /// y
-    pub y: F::Limbs,
-}
-
 /// The sum of s_i P_i over the first `scalars.len()` bases, in affine form, and how it was computed.
-pub fn msm<C: CurveParams>(
+pub fn msm<C: CurveParams<Field: Engines>>(
     bases: &Prepared<C>,
     scalars: Scalars<'_>,
     options: &Options<'_>,

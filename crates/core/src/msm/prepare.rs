@@ -1,6 +1,7 @@
 //! Bases in the engine's own form: validated, packed, in the Montgomery domain of the chosen arithmetic.
 
-use super::{Isa, MsmError, Packed};
+use super::adder::{BatchAdder, Packed};
+use super::{Engines, Isa, MsmError};
 use crate::curve::{Affine, CurveParams};
 use crate::field::{Field, Limbs};
 
@@ -49,7 +50,7 @@ pub struct Prepared<C: CurveParams> {
     pub(super) subgroup: bool,
 }
 
-impl<C: CurveParams> Prepared<C> {
+impl<C: CurveParams<Field: Engines>> Prepared<C> {
     /// Number of bases.
     pub fn len(&self) -> usize {
         self.bases.len()
@@ -72,13 +73,22 @@ impl<C: CurveParams> Prepared<C> {
 
     /// The i-th base.
     pub fn point(&self, i: usize) -> Affine<C> {
-        let base = self.bases[i];
-        Affine { x: C::Field::from_mont(base.x), y: C::Field::from_mont(base.y) }
+        let mut base = [self.bases[i]];
+        match self.isa {
+            Isa::Scalar => <C::Field as Engines>::Scalar::export(&mut base),
+            Isa::Ifma256 => <C::Field as Engines>::Ifma256::export(&mut base),
+            Isa::Ifma512 => <C::Field as Engines>::Ifma512::export(&mut base),
+        }
+        let [Packed { x, y }] = base;
+        Affine { x: C::Field::from_mont(x), y: C::Field::from_mont(y) }
     }
 }
 
 /// Validates points and packs them for the chosen arithmetic.
-pub fn prepare<C: CurveParams>(points: Points<'_>, options: &PrepareOptions) -> Result<Prepared<C>, MsmError> {
+pub fn prepare<C: CurveParams<Field: Engines>>(
+    points: Points<'_>,
+    options: &PrepareOptions,
+) -> Result<Prepared<C>, MsmError> {
     let isa = options.isa.unwrap_or_else(Isa::best);
     if !isa.is_available() {
         return Err(MsmError::IsaUnavailable(isa));
@@ -107,6 +117,11 @@ pub fn prepare<C: CurveParams>(points: Points<'_>, options: &PrepareOptions) -> 
         bases.push(Packed { x: point.x.to_mont(), y: point.y.to_mont() });
     }
     let subgroup = C::COFACTOR == [1] || options.check == Check::Subgroup || options.assert_subgroup;
+    match isa {
+        Isa::Scalar => <C::Field as Engines>::Scalar::import(&mut bases),
+        Isa::Ifma256 => <C::Field as Engines>::Ifma256::import(&mut bases),
+        Isa::Ifma512 => <C::Field as Engines>::Ifma512::import(&mut bases),
+    }
     Ok(Prepared { isa, bases, subgroup })
 }
 

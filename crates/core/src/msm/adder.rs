@@ -1,0 +1,103 @@
+//! The one primitive that the engine's inner loops are made of: a batch of independent affine additions that
+//! share one inversion. Accumulation, tree sums and bucket reduction are all lists of `Pair`s for it.
+//!
+//! Cost: 5M + 1S an addition, plus one inversion a batch (Montgomery's trick: eprint 2008/199, section 3).
+
+use super::Isa;
+use crate::field::{Field, Limbs};
+
+/// A finite point in memory: packed little-endian 64-bit limbs, x then y, each fully reduced (below p), in the
+/// Montgomery domain of the adder that owns it: R = 2^(64 N) for 64-bit arithmetic, 2^(52 L) for lanes.
+///
+/// As values are reduced, equality of limbs is equality in the field and p - y is the negative in any domain.
+/// 64 bytes for a 256-bit field (one cache line, when the array is aligned), 96 for a 384-bit one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Packed<F: Field> {
+    /// x
+    pub x: F::Limbs,
+    /// y
+    pub y: F::Limbs,
+}
+
+impl<F: Field> Packed<F> {
+    /// Limbs zero: what an empty slot holds, and infinity among imported bases. Never an operand of an addition.
+    pub const EMPTY: Self = Self { x: F::Limbs::ZERO, y: F::Limbs::ZERO };
+}
+
+/// One addition of a batch: `accumulators[dst] += ±sources[src]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Pair {
+    /// Index of the accumulator.
+    pub dst: u32,
+    /// Index of the source times two, plus one if it is to be negated.
+    pub signed_src: u32,
+}
+
+impl Pair {
+    /// `accumulators[dst] += sources[src]`, or -= if `negate`.
+    #[inline(always)]
+    pub const fn new(dst: u32, src: u32, negate: bool) -> Self {
+        Self { dst, signed_src: src << 1 | negate as u32 }
+    }
+
+    /// Index of the source.
+    #[inline(always)]
+    pub const fn src(self) -> usize {
+        (self.signed_src >> 1) as usize
+    }
+
+    /// Whether the source is to be negated.
+    #[inline(always)]
+    pub const fn negate(self) -> bool {
+        self.signed_src & 1 == 1
+    }
+}
+
+/// Batched affine addition in one arithmetic. A value owns the scratch of one thread.
+///
+/// # What an implementation must do
+///
+/// * `add` computes every pair of a batch with one inversion in all. The scheduler guarantees that the batch is
+///   free of conflicts, so pairs may be computed in any order and any number at a time; a lane implementation
+///   loads 8 (or 4) pairs, transposes limbs into lanes, and pads the last group itself (say with x2 - x1 = 1).
+/// * Both operands are finite, but nothing else is promised: equal x occurs. Equal x and equal y (after the sign)
+///   is a doubling: slope 3x^2 / 2y in the same batch. Equal x otherwise, which includes doubling a point with
+///   y = 0, gives infinity: the lane takes 1 as its denominator, writes nothing that matters, and `dst` is pushed
+///   to `cancelled`.
+/// * Everything stored is fully reduced, 64-bit packed, in the adder's domain.
+///
+/// `import` and `export` change between the 64-bit Montgomery domain and the adder's own, in place; `(0, 0)` stays.
+pub trait BatchAdder<F: Field>: Send + Sized {
+    /// The arithmetic.
+    const ISA: Isa;
+
+    /// Scratch for batches of up to `capacity` pairs.
+    fn new(capacity: usize) -> Self;
+
+    /// From the 64-bit Montgomery domain to the adder's, in place.
+    fn import(points: &mut [Packed<F>]);
+
+    /// From the adder's domain to the 64-bit Montgomery domain, in place.
+    fn export(points: &mut [Packed<F>]);
+
+    /// Multiplies every x by `factor` (given in the 64-bit domain): the endomorphism, in place, in the adder's domain.
+    fn scale_x(points: &mut [Packed<F>], factor: F);
+
+    /// `accumulators[dst] += ±sources[src]` for every pair; pairs whose sum is infinity push `dst` to `cancelled`
+    /// and leave the accumulator unspecified.
+    ///
+    /// # Safety
+    ///
+    /// Every `dst` is valid for reads and writes through `accumulators`, every `src` for reads through `sources`;
+    /// all `dst` differ; `accumulators` and `sources` may be the same array, but then no `src` is a `dst` of the
+    /// batch; `pairs.len()` is at most the capacity. The CPU has `ISA`.
+    unsafe fn add(
+        &mut self,
+        accumulators: *mut Packed<F>,
+        sources: *const Packed<F>,
+        pairs: &[Pair],
+        cancelled: &mut Vec<u32>,
+    );
+}
