@@ -1,6 +1,7 @@
 //! Curves y^2 = x^3 + b and their points.
 
 mod affine;
+pub mod endo;
 mod jacobian;
 pub mod tables;
 
@@ -34,7 +35,7 @@ pub type Signed<const N: usize> = (bool, [u64; N]);
 
 /// phi(x, y) = (beta x, y), which is multiplication by lambda on the subgroup, and how to split a scalar by it.
 ///
-/// With c_i = (k g_i) >> 384, g the `rounding` constants, (k1, k2) = (k, 0) - c1 v1 - c2 v2 satisfies
+/// With c_i = round(k g_i / 2^384), g the `rounding` constants, (k1, k2) = (k, 0) - c1 v1 - c2 v2 satisfies
 /// k = k1 + k2 lambda mod r and |k_i| < 2^bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Endomorphism<F> {

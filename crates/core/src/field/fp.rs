@@ -6,8 +6,10 @@
 use core::marker::PhantomData;
 use core::ops::{Add, Mul, Neg, Sub};
 
-use super::limbs::{add, bit_length, less, mac, select, sub};
-use super::{Field, FieldParams, PrimeField};
+#[cfg(target_arch = "x86_64")]
+use super::adx;
+use super::limbs::{add, less, mac, select, sub};
+use super::{Field, FieldParams, PrimeField, inverse};
 
 /// An integer modulo the modulus of `P`, in Montgomery form.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,9 +32,10 @@ impl<P: FieldParams<N>, const N: usize> Fp<P, N> {
     }
 }
 
-/// a * b / R mod p, for a, b below p.
-#[inline(always)]
-fn mul_cios<P: FieldParams<N>, const N: usize>(a: &[u64; N], b: &[u64; N]) -> [u64; N] {
+/// a * b / R mod p, below 2 p, for a + p below R. Out of line: where the CPU has `adx`, it only costs code size.
+#[cfg_attr(target_arch = "x86_64", inline(never))]
+#[cfg_attr(not(target_arch = "x86_64"), inline(always))]
+pub(super) fn mul_cios<P: FieldParams<N>, const N: usize>(a: &[u64; N], b: &[u64; N]) -> [u64; N] {
     let mut t = [0; N];
     for &b_i in b {
         let (low, mut carry) = mac(t[0], a[0], b_i, 0);
@@ -70,6 +73,11 @@ impl<P: FieldParams<N>, const N: usize> Mul for Fp<P, N> {
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
         let () = Self::NO_CARRY;
+        #[cfg(target_arch = "x86_64")]
+        if adx::available::<N>() {
+            // SAFETY: just checked.
+            return Self::from_mont(unsafe { adx::mul::<P, N>(&self.0, &other.0) });
+        }
         Self::reduced(mul_cios::<P, N>(&self.0, &other.0))
     }
 }
@@ -97,22 +105,9 @@ impl<P: FieldParams<N>, const N: usize> Field for Fp<P, N> {
         self * self
     }
 
-    /// Fermat: a^(p - 2).
+    /// By division steps on the Montgomery limbs: R^2 / (a R) = a^-1 R.
     fn invert(self) -> Option<Self> {
-        if self.is_zero() {
-            return None;
-        }
-        let mut two = [0; N];
-        two[0] = 2;
-        let exponent = sub(&P::MODULUS, &two).0;
-        let mut power = Self::ONE;
-        for i in (0..bit_length(&exponent)).rev() {
-            power = power.square();
-            if super::limbs::bit(&exponent, i) {
-                power = power * self;
-            }
-        }
-        Some(power)
+        (!self.is_zero()).then(|| Self::from_mont(inverse::invert(&self.0, &P::MODULUS, P::NEG_INV, &P::R2)))
     }
 
     #[inline(always)]

@@ -3,7 +3,10 @@
 //! `Field` is what point arithmetic needs and what an extension field can provide too; `PrimeField` adds
 //! the integers behind it. `Fp` is the portable 64-bit Montgomery field.
 
+#[cfg(target_arch = "x86_64")]
+mod adx;
 mod fp;
+mod inverse;
 pub mod limbs;
 
 use core::fmt::Debug;
@@ -102,3 +105,6 @@ impl<const N: usize> Limbs for [u64; N] {
     const COUNT: usize = N;
     const ZERO: Self = [0; N];
 }
+
+#[cfg(test)]
+mod tests;
