@@ -6,10 +6,12 @@
 use super::Isa;
 use crate::field::{Field, Limbs};
 
-/// A finite point in memory: packed little-endian 64-bit limbs, x then y, each fully reduced (below p), in the
-/// Montgomery domain of the adder that owns it: R = 2^(64 N) for 64-bit arithmetic, 2^(52 L) for lanes.
+/// A finite point in memory: packed little-endian 64-bit limbs, x then y, in the Montgomery domain of the adder
+/// that owns it: R = 2^(64 N) for 64-bit arithmetic, 2^(52 L) for lanes.
 ///
-/// As values are reduced, equality of limbs is equality in the field and p - y is the negative in any domain.
+/// What `import`, `export` and `scale_x` leave is fully reduced (below p): there equality of limbs is equality in
+/// the field and p - y is the negative in any domain. A sum that `add` stored is only known to be below
+/// `BatchAdder::LOOSE` times p, so outside the adder it may be copied or exported, never compared or negated.
 /// 64 bytes for a 256-bit field (one cache line, when the array is aligned), 96 for a 384-bit one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -66,12 +68,15 @@ impl Pair {
 ///   is a doubling: slope 3x^2 / 2y in the same batch. Equal x otherwise, which includes doubling a point with
 ///   y = 0, gives infinity: the lane takes 1 as its denominator, writes nothing that matters, and `dst` is pushed
 ///   to `cancelled`.
-/// * Everything stored is fully reduced, 64-bit packed, in the adder's domain.
+/// * Operands may be sums of earlier batches (below `LOOSE` p); so may what is stored: 64-bit packed, in the
+///   adder's domain. `export` takes them and reduces.
 ///
 /// `import` and `export` change between the 64-bit Montgomery domain and the adder's own, in place; `(0, 0)` stays.
 pub trait BatchAdder<F: Field>: Send + Sized {
     /// The arithmetic.
     const ISA: Isa;
+    /// Sums stored by `add` are below this many p.
+    const LOOSE: u64 = 1;
 
     /// Scratch for batches of up to `capacity` pairs.
     fn new(capacity: usize) -> Self;

@@ -5,9 +5,9 @@
 pub enum Isa {
     /// 64-bit arithmetic.
     Scalar,
-    /// 4 lanes of 52-bit limbs: AVX-IFMA, or AVX-512 IFMA with VL.
+    /// 4 lanes of 52-bit limbs: AVX-IFMA, or AVX-512 IFMA with VL and VBMI2.
     Ifma256,
-    /// 8 lanes of 52-bit limbs: AVX-512 F, DQ, BW, VL and IFMA.
+    /// 8 lanes of 52-bit limbs: AVX-512 F, DQ, BW, VL, IFMA and VBMI2.
     Ifma512,
 }
 
@@ -46,6 +46,7 @@ fn ifma512_available() -> bool {
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512ifma")
+        && is_x86_feature_detected!("avx512vbmi2")
 }
 
 #[cfg(target_arch = "x86_64")]
