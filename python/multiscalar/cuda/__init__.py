@@ -1,0 +1,1 @@
+"""The CUDA backend: devices, compiled kernels, plans. Loaded by name, only when a GPU is asked for."""

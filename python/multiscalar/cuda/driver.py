@@ -1,0 +1,123 @@
+"""The CUDA driver, with our errors.
+
+Every call returns its values or raises an error that says what to do next; a raw driver code never leaves
+this file. Importing it loads no driver: that happens in `load`, at the first call that needs a device.
+
+A process that forks after it has used the driver cannot use it in the child (the CUDA programming guide,
+"Initialization"); the child gets a `ForkError` instead of a hang.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import BackendUnavailableError, DeviceError, ForkError, OutOfMemoryError
+
+_lock = threading.Lock()
+_api: Any = None
+_owner: int | None = None  # the process that initialised the driver
+
+# What to do next, by the name of the driver's error.
+_HINTS = {
+    "CUDA_ERROR_NO_DEVICE": "No GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES, or use backend='cpu'.",
+    "CUDA_ERROR_INVALID_DEVICE": "List the devices with `msm info`.",
+    "CUDA_ERROR_ECC_UNCORRECTABLE": "The GPU's memory reported an error: restart the process; if it recurs, the card needs service.",
+    "CUDA_ERROR_DEVICE_UNAVAILABLE": "Another process holds the GPU exclusively: end it, or use backend='cpu'.",
+    "CUDA_ERROR_NO_BINARY_FOR_GPU": "Clear the kernel cache (`msm info` names it) so that the kernels are compiled again.",
+    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "The driver and its libraries have different versions: reboot or reinstall the driver.",
+}
+# After these the context is lost: no later call in this process can succeed.
+_FATAL = {
+    "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "CUDA_ERROR_LAUNCH_FAILED",
+    "CUDA_ERROR_LAUNCH_TIMEOUT",
+    "CUDA_ERROR_ECC_UNCORRECTABLE",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+    "CUDA_ERROR_MISALIGNED_ADDRESS",
+}
+
+
+def load() -> Any:
+    """The driver's functions (`cuda.bindings.driver`), initialised in this process."""
+    global _api, _owner
+    if _api is not None:
+        if _owner != os.getpid():
+            raise ForkError(
+                "the GPU was used before this process was forked",
+                hint="Start workers with multiprocessing's 'spawn' method, or use the GPU only in the children.",
+            )
+        return _api
+    with _lock:
+        if _api is None:
+            api = _import()
+            status = _init(api)
+            name = status.name if status != api.CUresult.CUDA_SUCCESS else ""
+            if name:
+                raise BackendUnavailableError(
+                    f"the NVIDIA driver found no usable GPU ({name})", hint=_HINTS.get(name, _DEFAULT_HINT)
+                )
+            _api, _owner = api, os.getpid()
+    return _api
+
+
+_DEFAULT_HINT = "Check that nvidia-smi works, or use backend='cpu'."
+
+
+def _import() -> Any:
+    try:
+        from cuda.bindings import driver
+    except ImportError as error:
+        raise BackendUnavailableError(
+            "the CUDA backend needs the package cuda-core, which is not installed",
+            hint="Install it with: pip install 'multiscalar[cu13]' (driver >= 580) or 'multiscalar[cu12]'.",
+        ) from error
+    return driver
+
+
+def _init(api: Any) -> Any:
+    try:
+        return api.cuInit(0)[0]
+    except RuntimeError as error:  # cuda.pathfinder: libcuda.so is not on this machine
+        raise BackendUnavailableError(
+            "no NVIDIA driver on this machine (libcuda was not found)",
+            hint="Install NVIDIA's driver (under WSL2 the Windows driver; /usr/lib/wsl/lib must be on the library path), "
+            "or use backend='cpu'.",
+        ) from error
+
+
+def call(function: str, *arguments: Any) -> Any:
+    """Call one driver function: its value, a tuple of values, or None; an error of ours if it failed."""
+    api = load()
+    status, *values = getattr(api, function)(*arguments)
+    if status != api.CUresult.CUDA_SUCCESS:
+        raise failure(function, status.name)
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def failure(function: str, name: str) -> DeviceError | OutOfMemoryError:
+    """The error for the driver's status `name`."""
+    if name == "CUDA_ERROR_OUT_OF_MEMORY":
+        return OutOfMemoryError(f"the GPU is out of memory ({function})", hint="Free device memory or use a smaller size.")
+    if name in _FATAL:
+        return DeviceError(
+            f"the GPU stopped with {name} in {function}; its context in this process is lost",
+            hint="Restart the process to use the GPU again; please report the call that caused this.",
+        )
+    return DeviceError(f"the GPU failed with {name} in {function}", hint=_HINTS.get(name, _DEFAULT_HINT))
+
+
+@contextmanager
+def current(context: Any) -> Iterator[None]:
+    """Make `context` current in this thread for the block; the caller's own current device comes back after it."""
+    call("cuCtxPushCurrent", context)
+    try:
+        yield
+    finally:
+        call("cuCtxPopCurrent")

@@ -1,0 +1,119 @@
+"""Compile kernels for the exact device, once, and keep the machine code on disk.
+
+NVRTC needs no GPU when the architecture is named, so the same code compiles in tests on any machine. The
+result is a cubin, not PTX: a newer compiler's PTX may be too new for an older driver, a cubin is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import BackendUnavailableError, CompileError
+from .cache import CubinCache
+from .source import assemble
+
+_OPTIONS_VERSION = 1  # raise it when the options below change
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One compilation: source files, macros and architecture."""
+
+    files: tuple[str, ...]
+    defines: tuple[tuple[str, str], ...]
+    arch: str
+
+    @property
+    def source(self) -> str:
+        return assemble(*self.files)
+
+    def digest(self) -> str:
+        """Names the machine code: source, macros, architecture, options and compiler."""
+        parts = (self.source, repr(self.defines), self.arch, str(_OPTIONS_VERSION), compiler())
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def compiler() -> str:
+    """The compiler and its version, e.g. "nvrtc 13.0"."""
+    nvrtc = _nvrtc()
+    try:
+        status, major, minor = nvrtc.nvrtcVersion()
+    except RuntimeError as error:  # cuda.pathfinder: the library is not installed
+        raise BackendUnavailableError(
+            "the kernel compiler NVRTC was not found",
+            hint="Install it with: pip install 'multiscalar[cu13]' (driver >= 580) or 'multiscalar[cu12]'.",
+        ) from error
+    if int(status) != 0:
+        raise CompileError(f"NVRTC does not answer ({status.name})", hint="Reinstall the package nvidia-cuda-nvrtc.")
+    return f"nvrtc {major}.{minor}"
+
+
+def _nvrtc() -> Any:
+    try:
+        from cuda.bindings import nvrtc
+    except ImportError as error:
+        raise BackendUnavailableError(
+            "the CUDA backend needs the package cuda-core, which is not installed",
+            hint="Install it with: pip install 'multiscalar[cu13]' (driver >= 580) or 'multiscalar[cu12]'.",
+        ) from error
+    return nvrtc
+
+
+def compile_unit(unit: Unit, cache: CubinCache | None = None) -> bytes:
+    """The cubin of `unit`, from `cache` if it is there; raises `CompileError` with the compiler's first lines."""
+    key = unit.digest()
+    if cache is not None and (code := cache.load(key)) is not None:
+        return code
+    code = _compile(unit)
+    if cache is not None:
+        cache.store(key, code)
+    return code
+
+
+def _compile(unit: Unit) -> bytes:
+    _nvrtc()
+    from cuda.core import Program, ProgramOptions
+
+    options = ProgramOptions(
+        arch=unit.arch,
+        std="c++17",
+        define_macro=list(unit.defines),
+        device_as_default_execution_space=False,
+        relocatable_device_code=False,
+    )
+    try:
+        program = Program(unit.source, code_type="c++", options=options)
+        result = program.compile("cubin")
+    except Exception as error:  # the package's error class is not public in every version we support
+        first = "\n".join(str(error).splitlines()[:12])
+        raise CompileError(
+            f"the kernels of {dict(unit.defines)} do not compile for {unit.arch} with {compiler()}:\n{first}",
+            hint="Please report this; until then use backend='cpu'.",
+        ) from error
+    return bytes(result.code)
+
+
+def compile_all(units: list[Unit], cache_folder: Path | None) -> list[bytes]:
+    """Compile several units side by side (NVRTC is thread-safe and runs outside the interpreter lock)."""
+    cache = CubinCache(cache_folder) if cache_folder is not None else None
+    results: list[bytes | BaseException | None] = [None] * len(units)
+
+    def work(index: int) -> None:
+        try:
+            results[index] = compile_unit(units[index], cache)
+        except BaseException as error:  # handed to the caller's thread below
+            results[index] = error
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(units))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if isinstance(result, bytes)]
