@@ -90,7 +90,8 @@ class Curve:
         x, y = self.generator
         assert (y * y - x * x * x - self.b) % p == 0, f"{self.name}: generator is not on the curve"
         assert multiply(r, self.generator, p) is None, f"{self.name}: order * G != 0"
-        assert self.beta != 1 and pow(self.beta, 3, p) == 1, f"{self.name}: beta^3 != 1"
+        assert self.beta != 1, f"{self.name}: beta is trivial"
+        assert pow(self.beta, 3, p) == 1, f"{self.name}: beta^3 != 1"
         assert multiply(self.lambda_, self.generator, p) == (self.beta * x % p, y), f"{self.name}: phi(G) != lambda G"
         for u, v in self.lattice:
             assert (u + v * self.lambda_) % r == 0, f"{self.name}: lattice row is not in the lattice"

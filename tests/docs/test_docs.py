@@ -83,7 +83,13 @@ def test_commands_run(page: Path, tmp_path: Path) -> None:
             continue
         for command in commands(block):
             done = subprocess.run(
-                command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=240
+                command,
+                shell=True,
+                cwd=tmp_path,
+                env={**os.environ, "PATH": path},
+                capture_output=True,
+                text=True,
+                timeout=240,
             )
             assert done.returncode == 0, f"{page.name}:{block.line}: {command}\n{done.stderr[-2000:]}"
 

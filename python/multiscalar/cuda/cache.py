@@ -9,6 +9,7 @@ the same bytes. Least recently used files go when the folder outgrows its bound.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -47,10 +48,8 @@ class CubinCache:
         code = data[header:]
         if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : header] != hashlib.sha256(code).digest():
             return None
-        try:
+        with contextlib.suppress(OSError):
             os.utime(self.path(key))  # recently used: stays longer
-        except OSError:
-            pass
         return code
 
     def store(self, key: str, code: bytes) -> None:

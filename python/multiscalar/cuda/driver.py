@@ -25,10 +25,10 @@ _owner: int | None = None  # the process that initialised the driver
 _HINTS = {
     "CUDA_ERROR_NO_DEVICE": "No GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES, or use backend='cpu'.",
     "CUDA_ERROR_INVALID_DEVICE": "List the devices with `msm info`.",
-    "CUDA_ERROR_ECC_UNCORRECTABLE": "The GPU's memory reported an error: restart the process; if it recurs, the card needs service.",
+    "CUDA_ERROR_ECC_UNCORRECTABLE": "Restart the process; if it recurs, the card's memory needs service.",
     "CUDA_ERROR_DEVICE_UNAVAILABLE": "Another process holds the GPU exclusively: end it, or use backend='cpu'.",
-    "CUDA_ERROR_NO_BINARY_FOR_GPU": "Clear the kernel cache (`msm info` names it) so that the kernels are compiled again.",
-    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "The driver and its libraries have different versions: reboot or reinstall the driver.",
+    "CUDA_ERROR_NO_BINARY_FOR_GPU": "Clear the kernel cache (`msm info` names it); kernels are then compiled anew.",
+    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "Driver and libraries differ in version: reboot or reinstall the driver.",
 }
 # After these the context is lost: no later call in this process can succeed.
 _FATAL = {
@@ -85,7 +85,7 @@ def _init(api: Any) -> Any:
     except RuntimeError as error:  # cuda.pathfinder: libcuda.so is not on this machine
         raise BackendUnavailableError(
             "no NVIDIA driver on this machine (libcuda was not found)",
-            hint="Install NVIDIA's driver (under WSL2 the Windows driver; /usr/lib/wsl/lib must be on the library path), "
+            hint="Install NVIDIA's driver (under WSL2 the Windows driver, with /usr/lib/wsl/lib on the library path), "
             "or use backend='cpu'.",
         ) from error
 
@@ -104,7 +104,9 @@ def call(function: str, *arguments: Any) -> Any:
 def failure(function: str, name: str) -> DeviceError | OutOfMemoryError:
     """The error for the driver's status `name`."""
     if name == "CUDA_ERROR_OUT_OF_MEMORY":
-        return OutOfMemoryError(f"the GPU is out of memory ({function})", hint="Free device memory or use a smaller size.")
+        return OutOfMemoryError(
+            f"the GPU is out of memory ({function})", hint="Free device memory or use a smaller size."
+        )
     if name in _FATAL:
         return DeviceError(
             f"the GPU stopped with {name} in {function}; its context in this process is lost",

@@ -62,7 +62,7 @@ class GpuRuntime:
     def __init__(self, device: Device, cubins: Sequence[bytes]) -> None:
         self.device = device
         self._kernels: dict[str, Any] = {}
-        self._libraries = []
+        self._libraries: list[Any] = []
         self._lock = threading.Lock()
         with driver.current(device.context):
             for code in cubins:
