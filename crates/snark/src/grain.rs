@@ -55,9 +55,7 @@ impl Lfsr {
     }
 
     fn clock(&mut self) -> bool {
-        let bit = [62, 51, 38, 23, 13, 0]
-            .iter()
-            .fold(false, |b, tap| b ^ self.state[(self.head + tap) % 80]);
+        let bit = [62, 51, 38, 23, 13, 0].iter().fold(false, |b, tap| b ^ self.state[(self.head + tap) % 80]);
         self.state[self.head] = bit;
         self.head = (self.head + 1) % 80;
         bit
@@ -98,13 +96,8 @@ pub fn parameters() -> Parameters {
     let xs: [Fq; WIDTH] = std::array::from_fn(|_| lfsr.by_reduction());
     let ys: [Fq; WIDTH] = std::array::from_fn(|_| lfsr.by_reduction());
     // the sums are fixed and not zero; the tests compare the matrix with its published values
-    let mixing = std::array::from_fn(|i| {
-        std::array::from_fn(|j| (xs[i] + ys[j]).inverse().unwrap_or_default())
-    });
-    Parameters {
-        round_constants,
-        mixing,
-    }
+    let mixing = std::array::from_fn(|i| std::array::from_fn(|j| (xs[i] + ys[j]).inverse().unwrap_or_default()));
+    Parameters { round_constants, mixing }
 }
 
 #[cfg(test)]

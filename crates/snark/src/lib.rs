@@ -18,8 +18,7 @@ pub use ark_bls12_377::{Fq, Fr};
 /// Four limbs of a scalar in Montgomery form (R = 2^256), least significant first.
 pub type Limbs = [u64; 4];
 
-const _: () =
-    assert!(size_of::<Fr>() == size_of::<Limbs>() && align_of::<Fr>() == align_of::<Limbs>());
+const _: () = assert!(size_of::<Fr>() == size_of::<Limbs>() && align_of::<Fr>() == align_of::<Limbs>());
 
 /// The same memory read as field elements.
 ///

@@ -16,8 +16,7 @@ use crate::{Fr, Result, refuse};
 pub const MAX_LOG: u32 = 22;
 
 /// Layer k: the powers 0 .. 2^k - 1 of the root of order 2^(k+1). Every domain size shares them.
-static LAYERS: [OnceLock<Vec<Fr>>; MAX_LOG as usize] =
-    [const { OnceLock::new() }; MAX_LOG as usize];
+static LAYERS: [OnceLock<Vec<Fr>>; MAX_LOG as usize] = [const { OnceLock::new() }; MAX_LOG as usize];
 
 /// The root of unity of order 2^log that snarkVM uses: 22^((r-1)/2^47), squared 47 - log times.
 pub fn root_of_unity(log: u32) -> Fr {
@@ -46,9 +45,7 @@ fn log_size(n: usize) -> Result<u32> {
     if n.is_power_of_two() && n.trailing_zeros() <= MAX_LOG {
         Ok(n.trailing_zeros())
     } else {
-        refuse(format!(
-            "a transform of {n} elements; sizes are powers of two up to 2^{MAX_LOG}"
-        ))
+        refuse(format!("a transform of {n} elements; sizes are powers of two up to 2^{MAX_LOG}"))
     }
 }
 
@@ -113,15 +110,12 @@ mod tests {
     use crate::poly::evaluate;
 
     fn sample(n: usize) -> Vec<Fr> {
-        (0..n as u64)
-            .map(|i| Fr::from(i + 2).pow([5 + i]))
-            .collect()
+        (0..n as u64).map(|i| Fr::from(i + 2).pow([5 + i])).collect()
     }
 
     #[test]
     fn root_is_the_one_of_the_protocol() {
-        let expected =
-            "8065159656716812877374967518403273466521432693661810619979959746626482506078";
+        let expected = "8065159656716812877374967518403273466521432693661810619979959746626482506078";
         assert_eq!(root_of_unity(47).to_string(), expected);
         assert!(root_of_unity(3).pow([8]).is_one() && !root_of_unity(3).pow([4]).is_one());
     }
@@ -133,12 +127,7 @@ mod tests {
             let mut values = p.clone();
             forward(&mut values).unwrap();
             let root = root_of_unity(log);
-            assert!(
-                values
-                    .iter()
-                    .enumerate()
-                    .all(|(i, v)| *v == evaluate(&p, root.pow([i as u64])))
-            );
+            assert!(values.iter().enumerate().all(|(i, v)| *v == evaluate(&p, root.pow([i as u64]))));
         }
     }
 
@@ -159,12 +148,7 @@ mod tests {
 
     #[test]
     fn odd_sizes_are_refused() {
-        assert!(
-            forward(&mut sample(12))
-                .unwrap_err()
-                .0
-                .contains("12 elements")
-        );
+        assert!(forward(&mut sample(12)).unwrap_err().0.contains("12 elements"));
         assert!(forward(&mut []).is_err());
     }
 }

@@ -9,7 +9,7 @@ use ark_ec::pairing::Pairing;
 use ark_ff::{AdditiveGroup, BigInt, BigInteger, One, PrimeField, Zero};
 use rayon::prelude::*;
 
-use crate::{Fq, Result, refuse};
+use crate::{Fq, Refused, Result, refuse};
 
 /// A point of G1, affine.
 pub type G1 = G1Affine;
@@ -43,21 +43,14 @@ fn put(value: Fq, out: &mut [u8]) {
 /// Reads a compressed point and checks that it lies in the subgroup. Canonical encodings only.
 pub fn decompress(bytes: &[u8]) -> Result<G1> {
     if bytes.len() != G1_COMPRESSED {
-        return refuse(format!(
-            "a compressed point has {G1_COMPRESSED} bytes, not {}",
-            bytes.len()
-        ));
+        return refuse(format!("a compressed point has {G1_COMPRESSED} bytes, not {}", bytes.len()));
     }
     let Some((x, flags)) = coordinate(bytes, LARGER_ROOT | INFINITY) else {
         return refuse("x is not below the field modulus");
     };
     if flags & INFINITY != 0 {
         let plain = x.is_zero() && flags == INFINITY;
-        return if plain {
-            Ok(G1::zero())
-        } else {
-            refuse("infinity with other bits set")
-        };
+        return if plain { Ok(G1::zero()) } else { refuse("infinity with other bits set") };
     }
     let Some(point) = G1::get_point_from_x_unchecked(x, flags & LARGER_ROOT != 0) else {
         return refuse("no point of the curve has this x");
@@ -82,10 +75,7 @@ pub fn compress(point: &G1) -> [u8; G1_COMPRESSED] {
 /// Reads an uncompressed G1 point; `subgroup` asks for the subgroup, otherwise only the curve is checked.
 pub fn read_g1(bytes: &[u8], subgroup: bool) -> Result<G1> {
     if bytes.len() != G1_UNCOMPRESSED {
-        return refuse(format!(
-            "an uncompressed point has {G1_UNCOMPRESSED} bytes, not {}",
-            bytes.len()
-        ));
+        return refuse(format!("an uncompressed point has {G1_UNCOMPRESSED} bytes, not {}", bytes.len()));
     }
     let (x, y) = bytes.split_at(G1_COMPRESSED);
     let (Some((x, _)), Some((y, flags))) = (coordinate(x, 0), coordinate(y, INFINITY)) else {
@@ -98,20 +88,13 @@ pub fn read_g1(bytes: &[u8], subgroup: bool) -> Result<G1> {
     if !point.is_on_curve() {
         return refuse("not a point of the curve");
     }
-    if subgroup {
-        in_subgroup(point)
-    } else {
-        Ok(point)
-    }
+    if subgroup { in_subgroup(point) } else { Ok(point) }
 }
 
 /// Reads an uncompressed G2 point and checks curve and subgroup. Infinity is refused: no SRS holds it.
 pub fn read_g2(bytes: &[u8]) -> Result<G2> {
     if bytes.len() != G2_UNCOMPRESSED {
-        return refuse(format!(
-            "a point of G2 has {G2_UNCOMPRESSED} bytes, not {}",
-            bytes.len()
-        ));
+        return refuse(format!("a point of G2 has {G2_UNCOMPRESSED} bytes, not {}", bytes.len()));
     }
     let mut parts = [Fq::ZERO; 4];
     for (part, chunk) in parts.iter_mut().zip(bytes.chunks_exact(G1_COMPRESSED)) {
@@ -126,6 +109,34 @@ pub fn read_g2(bytes: &[u8]) -> Result<G2> {
     } else {
         refuse("not a point of the subgroup of G2")
     }
+}
+
+/// Reads points one by one, in parallel; the first that is refused is named by its index.
+pub fn read_all<T: Sync>(encoded: &[T], read: impl Fn(&T) -> Result<G1> + Sync + Send) -> Result<Vec<G1>> {
+    let read_one = |(i, one): (usize, &T)| read(one).map_err(|e| Refused(format!("point {i}: {e}")));
+    encoded.par_iter().enumerate().map(read_one).collect()
+}
+
+/// A point from canonical limbs x, y; infinity is all zeros. Only the range is checked.
+pub fn from_limbs(limbs: &[u64; 12]) -> Result<G1> {
+    if limbs.iter().all(|limb| *limb == 0) {
+        return Ok(G1::zero());
+    }
+    let part = |at: usize| Fq::from_bigint(BigInt(std::array::from_fn(|i| limbs[at + i])));
+    match (part(0), part(6)) {
+        (Some(x), Some(y)) => Ok(G1::new_unchecked(x, y)),
+        _ => refuse("a coordinate is not below the field modulus"),
+    }
+}
+
+/// Canonical limbs x, y of a point; infinity is all zeros.
+pub fn to_limbs(point: &G1) -> [u64; 12] {
+    let mut limbs = [0; 12];
+    if !point.is_zero() {
+        limbs[..6].copy_from_slice(&point.x.into_bigint().0);
+        limbs[6..].copy_from_slice(&point.y.into_bigint().0);
+    }
+    limbs
 }
 
 fn in_subgroup(point: G1) -> Result<G1> {
@@ -153,9 +164,14 @@ pub fn fixed_base_multiples(base: G1, scalars: &[crate::Fr]) -> Vec<G1> {
     BatchMulPreprocessing::new(base.into_group(), scalars.len()).batch_mul(scalars)
 }
 
-/// As [`fixed_base_multiples`], in G2.
-pub fn g2_multiples(base: G2, scalars: &[crate::Fr]) -> Vec<G2> {
-    scalars.par_iter().map(|s| (base * s).into()).collect()
+/// The usual generator of G2.
+pub fn g2_generator() -> G2 {
+    G2::generator()
+}
+
+/// base · k in G2.
+pub fn g2_multiple(base: G2, k: crate::Fr) -> G2 {
+    (base * k).into()
 }
 
 /// Writes a point of G2, uncompressed.
@@ -198,24 +214,32 @@ mod tests {
     }
 
     #[test]
+    fn limbs_round_trip_and_reading_names_the_bad_one() {
+        let p: G1 = (G1::generator() * Fr::from(5u64)).into();
+        assert_eq!(from_limbs(&to_limbs(&p)).unwrap(), p);
+        assert!(from_limbs(&to_limbs(&G1::zero())).unwrap().is_zero());
+        assert!(from_limbs(&[u64::MAX; 12]).is_err());
+        let encoded = [compress(&p), [0xff; 48]];
+        assert!(read_all(&encoded, |e| decompress(e)).unwrap_err().0.starts_with("point 1: "));
+    }
+
+    #[test]
+    fn multiples_of_one_base() {
+        let scalars: Vec<Fr> = (0..40u64).map(|k| Fr::from(k * k + 1)).collect();
+        let found = fixed_base_multiples(G1::generator(), &scalars);
+        assert!(found.iter().zip(&scalars).all(|(p, s)| *p == G1::from(G1::generator() * s)));
+        assert!(fixed_base_multiples(G1::generator(), &[]).is_empty());
+    }
+
+    #[test]
     fn bad_points_are_refused() {
         assert!(decompress(&[0xff; 48]).is_err());
         assert!(decompress(&[0; 47]).is_err());
         let mut infinity = compress(&G1::zero());
         infinity[0] = 1;
         assert!(decompress(&infinity).unwrap_err().0.contains("infinity"));
-        assert!(
-            decompress(&compress(&small_order_or_outside()))
-                .unwrap_err()
-                .0
-                .contains("subgroup")
-        );
-        assert!(
-            read_g1(&[1; 96], false)
-                .unwrap_err()
-                .0
-                .contains("not a point")
-        );
+        assert!(decompress(&compress(&small_order_or_outside())).unwrap_err().0.contains("subgroup"));
+        assert!(read_g1(&[1; 96], false).unwrap_err().0.contains("not a point"));
         assert!(read_g2(&[0; 192]).is_err());
     }
 

@@ -11,10 +11,7 @@ use crate::{Fr, Result, refuse};
 pub fn evaluate(p: &[Fr], z: Fr) -> Fr {
     use ark_ff::Field;
     const BLOCK: usize = 1 << 11;
-    p.par_chunks(BLOCK)
-        .enumerate()
-        .map(|(block, p)| horner(p, z) * z.pow([(block * BLOCK) as u64]))
-        .sum()
+    p.par_chunks(BLOCK).enumerate().map(|(block, p)| horner(p, z) * z.pow([(block * BLOCK) as u64])).sum()
 }
 
 fn horner(p: &[Fr], z: Fr) -> Fr {
@@ -57,11 +54,7 @@ mod tests {
     #[test]
     fn evaluation_is_the_sum_of_terms() {
         let (p, z) = (sample(5000), Fr::from(12345));
-        let expected: Fr = p
-            .iter()
-            .enumerate()
-            .map(|(i, c)| z.pow([i as u64]) * c)
-            .sum();
+        let expected: Fr = p.iter().enumerate().map(|(i, c)| z.pow([i as u64]) * c).sum();
         assert_eq!(evaluate(&p, z), expected);
         assert_eq!(evaluate(&[], z), Fr::zero());
     }
@@ -85,10 +78,7 @@ mod tests {
             divide_vanishing(&mut both, n).unwrap();
             let (r, q) = both.split_at(n.min(both.len()));
             let vanishing = at.pow([n as u64]) - Fr::one();
-            assert_eq!(
-                evaluate(q, at) * vanishing + evaluate(r, at),
-                evaluate(&p, at)
-            );
+            assert_eq!(evaluate(q, at) * vanishing + evaluate(r, at), evaluate(&p, at));
         }
         assert!(divide_vanishing(&mut sample(3), 0).is_err());
     }

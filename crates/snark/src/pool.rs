@@ -33,22 +33,11 @@ pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) ->
 fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
     let process = std::process::id();
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = made
-        .iter()
-        .find(|m| m.process == process && m.threads == threads)
-    {
+    if let Some(known) = made.iter().find(|m| m.process == process && m.threads == threads) {
         return Some(known.pool.clone());
     }
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .ok()
-        .map(Arc::new)?;
-    made.push(Made {
-        process,
-        threads,
-        pool: pool.clone(),
-    });
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok().map(Arc::new)?;
+    made.push(Made { process, threads, pool: pool.clone() });
     Some(pool)
 }
 

@@ -30,24 +30,16 @@ impl Sparse {
     pub fn new(starts: &[u64], columns: &[u32], values: &[Fr], width: usize) -> Result<Self> {
         let entries = columns.len();
         if values.len() != entries {
-            return refuse(format!(
-                "{entries} column indices for {} values",
-                values.len()
-            ));
+            return refuse(format!("{entries} column indices for {} values", values.len()));
         }
         if starts.first() != Some(&0) || starts.last() != Some(&(entries as u64)) {
-            return refuse(format!(
-                "row starts must begin with 0 and end with the number of entries, {entries}"
-            ));
+            return refuse(format!("row starts must begin with 0 and end with the number of entries, {entries}"));
         }
         if let Some(row) = starts.windows(2).position(|w| w[0] > w[1]) {
             return refuse(format!("row {row} starts after it ends"));
         }
         if let Some(at) = columns.iter().position(|c| *c as usize >= width) {
-            return refuse(format!(
-                "entry {at} names column {}; there are {width}",
-                columns[at]
-            ));
+            return refuse(format!("entry {at} names column {}; there are {width}", columns[at]));
         }
         let kind = |v: &Fr| match *v {
             v if v.is_one() => Kind::One,
@@ -56,11 +48,7 @@ impl Sparse {
         };
         Ok(Self {
             starts: starts.iter().map(|s| *s as usize).collect(),
-            entries: columns
-                .iter()
-                .zip(values)
-                .map(|(c, v)| (*c, kind(v)))
-                .collect(),
+            entries: columns.iter().zip(values).map(|(c, v)| (*c, kind(v))).collect(),
             columns: width,
         })
     }
@@ -83,23 +71,21 @@ impl Sparse {
         }
         let (out, rest) = out.split_at_mut(rows);
         rest.fill(Fr::zero());
-        out.par_chunks_mut(ROWS)
-            .enumerate()
-            .for_each(|(block, out)| {
-                for (i, slot) in out.iter_mut().enumerate() {
-                    let row = block * ROWS + i;
-                    let mut sum = Fr::zero();
-                    for (column, kind) in &self.entries[self.starts[row]..self.starts[row + 1]] {
-                        let value = &x[*column as usize];
-                        match kind {
-                            Kind::One => sum += value,
-                            Kind::MinusOne => sum -= value,
-                            Kind::Other(k) => sum += *k * value,
-                        }
+        out.par_chunks_mut(ROWS).enumerate().for_each(|(block, out)| {
+            for (i, slot) in out.iter_mut().enumerate() {
+                let row = block * ROWS + i;
+                let mut sum = Fr::zero();
+                for (column, kind) in &self.entries[self.starts[row]..self.starts[row + 1]] {
+                    let value = &x[*column as usize];
+                    match kind {
+                        Kind::One => sum += value,
+                        Kind::MinusOne => sum -= value,
+                        Kind::Other(k) => sum += *k * value,
                     }
-                    *slot = sum;
                 }
-            });
+                *slot = sum;
+            }
+        });
         Ok(())
     }
 }

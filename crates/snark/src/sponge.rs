@@ -45,10 +45,7 @@ pub struct Sponge {
 
 impl Default for Sponge {
     fn default() -> Self {
-        Self {
-            state: [Fq::ZERO; WIDTH],
-            mode: Mode::Absorbing(0),
-        }
+        Self { state: [Fq::ZERO; WIDTH], mode: Mode::Absorbing(0) }
     }
 }
 
@@ -89,22 +86,14 @@ impl Sponge {
 
     /// Adds bytes: 47 at a time, each chunk a big-endian number.
     pub fn absorb_bytes(&mut self, bytes: &[u8]) {
-        self.absorb(
-            bytes
-                .chunks(CAPACITY_BITS / 8)
-                .map(Fq::from_be_bytes_mod_order),
-        );
+        self.absorb(bytes.chunks(CAPACITY_BITS / 8).map(Fq::from_be_bytes_mod_order));
     }
 
     /// Adds points as x, y and a flag; infinity is (0, 1, 1).
     pub fn absorb_points(&mut self, points: &[G1]) {
-        self.absorb(points.iter().flat_map(|p| {
-            if p.is_zero() {
-                [Fq::ZERO, Fq::ONE, Fq::ONE]
-            } else {
-                [p.x, p.y, Fq::ZERO]
-            }
-        }));
+        self.absorb(
+            points.iter().flat_map(|p| if p.is_zero() { [Fq::ZERO, Fq::ONE, Fq::ONE] } else { [p.x, p.y, Fq::ZERO] }),
+        );
     }
 
     /// Adds one list of scalars. Limbs are packed across the scalars of a list, never across lists.
@@ -155,8 +144,7 @@ impl Sponge {
                 }
                 *s *= power; // s^17
             }
-            self.state =
-                std::array::from_fn(|i| Fq::sum_of_products(&parameters.mixing[i], &self.state));
+            self.state = std::array::from_fn(|i| Fq::sum_of_products(&parameters.mixing[i], &self.state));
         }
     }
 }
@@ -229,10 +217,7 @@ mod tests {
         one.absorb_bytes(b"x");
         let mut many = one.clone();
         let all = one.squeeze(5);
-        let pieces: Vec<Fq> = [2, 1, 2]
-            .into_iter()
-            .flat_map(|n| many.squeeze(n))
-            .collect();
+        let pieces: Vec<Fq> = [2, 1, 2].into_iter().flat_map(|n| many.squeeze(n)).collect();
         assert_eq!(all, pieces);
     }
 
@@ -240,9 +225,7 @@ mod tests {
     fn limbs_recombine() {
         let scalar = -Fr::from(12_345u64);
         let shift = Fr::from(1u64 << LIMB_BITS);
-        let sum = limbs_of(&scalar)
-            .iter()
-            .fold(Fr::ZERO, |sum, l| sum * shift + Fr::from(*l));
+        let sum = limbs_of(&scalar).iter().fold(Fr::ZERO, |sum, l| sum * shift + Fr::from(*l));
         assert_eq!(sum, scalar);
     }
 }

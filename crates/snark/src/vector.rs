@@ -10,26 +10,17 @@ use crate::pool::GRAIN;
 use crate::{Fr, Limbs, Result, as_scalars, as_scalars_mut, refuse};
 
 fn same_length(a: usize, b: usize) -> Result<()> {
-    if a == b {
-        Ok(())
-    } else {
-        refuse(format!(
-            "vectors of {a} and {b} elements; they must be of one length"
-        ))
-    }
+    if a == b { Ok(()) } else { refuse(format!("vectors of {a} and {b} elements; they must be of one length")) }
 }
 
 fn zip(a: &mut [Fr], b: &[Fr], op: impl Fn(&mut Fr, &Fr) + Sync) -> Result<()> {
     same_length(a.len(), b.len())?;
-    a.par_chunks_mut(GRAIN)
-        .zip(b.par_chunks(GRAIN))
-        .for_each(|(a, b)| a.iter_mut().zip(b).for_each(|(a, b)| op(a, b)));
+    a.par_chunks_mut(GRAIN).zip(b.par_chunks(GRAIN)).for_each(|(a, b)| a.iter_mut().zip(b).for_each(|(a, b)| op(a, b)));
     Ok(())
 }
 
 fn each(a: &mut [Fr], op: impl Fn(&mut Fr) + Sync) {
-    a.par_chunks_mut(GRAIN)
-        .for_each(|a| a.iter_mut().for_each(&op));
+    a.par_chunks_mut(GRAIN).for_each(|a| a.iter_mut().for_each(&op));
 }
 
 /// a += b.
@@ -69,15 +60,24 @@ pub fn subtract_from(a: &mut [Fr], k: Fr) {
 
 /// out[i] = first · base^i.
 pub fn powers(out: &mut [Fr], first: Fr, base: Fr) {
-    out.par_chunks_mut(GRAIN)
-        .enumerate()
-        .for_each(|(block, out)| {
-            let mut power = first * base.pow([(block * GRAIN) as u64]);
-            for slot in out {
-                *slot = power;
-                power *= base;
-            }
-        });
+    out.par_chunks_mut(GRAIN).enumerate().for_each(|(block, out)| {
+        let mut power = first * base.pow([(block * GRAIN) as u64]);
+        for slot in out {
+            *slot = power;
+            power *= base;
+        }
+    });
+}
+
+/// a[i] *= first · base^i: from a polynomial to its coset form p(base · X), scaled by `first`.
+pub fn scale_by_powers(a: &mut [Fr], first: Fr, base: Fr) {
+    a.par_chunks_mut(GRAIN).enumerate().for_each(|(block, a)| {
+        let mut power = first * base.pow([(block * GRAIN) as u64]);
+        for value in a {
+            *value *= power;
+            power *= base;
+        }
+    });
 }
 
 /// a = 1/a, element by element; a zero is refused with its index, and `a` is then unspecified.
@@ -143,26 +143,16 @@ mod tests {
     use super::*;
 
     fn sample(n: u64) -> Vec<Fr> {
-        (0..n)
-            .map(|i| Fr::from(i * i + 3) * Fr::from(0x9e37_79b9_7f4a_7c15u64 ^ i))
-            .collect()
+        (0..n).map(|i| Fr::from(i * i + 3) * Fr::from(0x9e37_79b9_7f4a_7c15u64 ^ i)).collect()
     }
 
     #[test]
     fn elementwise_operations_are_the_field_ones() {
-        let (a, b, k) = (
-            sample(3000),
-            sample(3000).into_iter().rev().collect::<Vec<_>>(),
-            Fr::from(77),
-        );
+        let (a, b, k) = (sample(3000), sample(3000).into_iter().rev().collect::<Vec<_>>(), Fr::from(77));
         let check = |op: &dyn Fn(&mut [Fr]), expected: &dyn Fn(Fr, Fr) -> Fr| {
             let mut out = a.clone();
             op(&mut out);
-            assert!(
-                out.iter()
-                    .zip(a.iter().zip(&b))
-                    .all(|(o, (a, b))| *o == expected(*a, *b))
-            );
+            assert!(out.iter().zip(a.iter().zip(&b)).all(|(o, (a, b))| *o == expected(*a, *b)));
         };
         check(&|o| add(o, &b).unwrap(), &|a, b| a + b);
         check(&|o| sub(o, &b).unwrap(), &|a, b| a - b);
@@ -171,10 +161,7 @@ mod tests {
         check(&|o| scale(o, k), &|a, _| a * k);
         check(&|o| subtract_from(o, k), &|a, _| k - a);
         check(&|o| invert(o).unwrap(), &|a, _| a.inverse().unwrap());
-        assert_eq!(
-            dot(&a, &b).unwrap(),
-            a.iter().zip(&b).map(|(a, b)| *a * b).sum::<Fr>()
-        );
+        assert_eq!(dot(&a, &b).unwrap(), a.iter().zip(&b).map(|(a, b)| *a * b).sum::<Fr>());
     }
 
     #[test]
@@ -184,6 +171,9 @@ mod tests {
         powers(&mut out, first, base);
         assert_eq!(out[0], first);
         assert!(out.windows(2).all(|w| w[1] == w[0] * base));
+        let mut scaled = vec![Fr::from(3); out.len()];
+        scale_by_powers(&mut scaled, first, base);
+        assert!(scaled.iter().zip(&out).all(|(s, o)| *s == Fr::from(3) * o));
     }
 
     #[test]
@@ -191,21 +181,11 @@ mod tests {
         let mut limbs: Vec<Limbs> = (0..5).map(|i| [i, 1, 2, 3]).collect();
         let before = limbs.clone();
         from_canonical(&mut limbs).unwrap();
-        assert!(
-            as_scalars(&limbs)
-                .iter()
-                .zip(&before)
-                .all(|(a, b)| a.into_bigint().0 == *b)
-        );
+        assert!(as_scalars(&limbs).iter().zip(&before).all(|(a, b)| a.into_bigint().0 == *b));
         to_canonical(&mut limbs);
         assert_eq!(limbs, before);
         limbs[3] = Fr::MODULUS.0;
-        assert!(
-            from_canonical(&mut limbs)
-                .unwrap_err()
-                .0
-                .contains("scalar 3")
-        );
+        assert!(from_canonical(&mut limbs).unwrap_err().0.contains("scalar 3"));
     }
 
     #[test]
