@@ -75,3 +75,12 @@ pub fn bit_length(limbs: &[u64]) -> u32 {
 pub fn bit(limbs: &[u64], i: u32) -> bool {
     limbs[(i / 64) as usize] >> (i % 64) & 1 == 1
 }
+
+/// The `width` bits from bit `from` on, for a width of 1 to 32; bits beyond the last limb are zero.
+#[inline(always)]
+pub fn bits(limbs: &[u64], from: u32, width: u32) -> u32 {
+    let (word, shift) = ((from / 64) as usize, from % 64);
+    let low = limbs.get(word).map_or(0, |limb| limb >> shift);
+    let high = if shift + width > 64 { limbs.get(word + 1).map_or(0, |limb| limb << (64 - shift)) } else { 0 };
+    (low | high) as u32 & u32::MAX >> (32 - width)
+}

@@ -9,6 +9,7 @@ mod prepare;
 pub mod reference;
 pub mod scalar_adder;
 mod scalars;
+pub mod straus;
 
 use std::time::Instant;
 

@@ -1,0 +1,314 @@
+//! A few terms: tables of small multiples and one chain of doublings for all (Straus), everything else batched affine.
+//!
+//! Each scalar is split by the endomorphism where the bases allow it, cut into W signed digits of w bits, and each
+//! base gets a table of its multiples up to 2^(w-1). A column of digits is then a sum of table entries: all columns are
+//! summed at once as pairwise trees, one shared inversion a level. What remains is a chain of w·W doublings and W
+//! mixed additions in 64-bit arithmetic.
+//!
+//! Cost for n terms in h parts of b bits, W = b/w + 1: n·(2^(w-1) - 1) + n·h·W·(1 - 2^-w) - W batched additions,
+//! w - 1 + log2(n·h) inversions, b doublings, W mixed additions.
+//! Source: Straus, "Addition chains of vectors", American Mathematical Monthly 71 (1964); the trees by columns and
+//! the width by cost are ours.
+
+use super::adder::{BatchAdder, Packed, Pair};
+use super::{Counts, Isa};
+use crate::curve::{Affine, CurveParams, Jacobian, endo};
+use crate::field::{Field, limbs};
+
+/// Pairs in one batch: the inversion is below 2 % of such a batch, and its scratch stays in the cache.
+const BATCH: usize = 1024;
+
+/// Costs in field multiplications, beside those of a batched addition: fitted.
+const INVERSION: u64 = 70;
+const MIXED_ADDITION: u64 = 16;
+
+/// A sum and how it was computed.
+pub struct Sum<C: CurveParams> {
+    /// The sum.
+    pub point: Jacobian<C>,
+    /// Width of the digits.
+    pub window: u32,
+    /// Number of columns.
+    pub windows: u32,
+    /// Work done.
+    pub counts: Counts,
+}
+
+/// Σ kᵢ·Pᵢ over finite bases in the adder's domain and plain scalars below r. `endomorphism` needs bases in the subgroup.
+///
+/// Works for points of any order: a base that meets infinity among its own small multiples is done by double-and-add.
+pub fn msm<C: CurveParams, A: BatchAdder<C::Field>>(
+    bases: &[Packed<C::Field>],
+    scalars: &[[u64; 4]],
+    endomorphism: bool,
+    window: Option<u32>,
+) -> Sum<C> {
+    let parts = Parts::new::<C>(scalars, endomorphism);
+    let window = window.unwrap_or_else(|| cheapest::<A, C::Field>(bases.len(), &parts));
+    let windows = parts.bits / window + 1;
+    let mut batch = Batch {
+        adder: A::new(BATCH),
+        pairs: Vec::with_capacity(BATCH),
+        cancelled: Vec::new(),
+        counts: Counts::default(),
+    };
+    let image = (parts.per_scalar == 2).then_some(C::ENDOMORPHISM.beta);
+    let table = Table::new(bases, window, image, &mut batch);
+    let mut columns = Columns::new(&parts, window, windows, &table, &mut batch);
+    columns.collapse(&mut batch);
+    let mut point = combine::<C, A>(&columns, window, &mut batch.counts);
+    for &term in &table.short_orders {
+        point = point.add(&exported::<C, A>(bases[term]).mul_limbs(&scalars[term]));
+    }
+    Sum { point, window, windows, counts: batch.counts }
+}
+
+/// The scalars as sign and magnitude, in one or two parts each.
+struct Parts {
+    /// Part p of scalar t at `t * per_scalar + p`.
+    parts: Vec<(bool, [u64; 4])>,
+    per_scalar: usize,
+    /// Bit length of the longest magnitude.
+    bits: u32,
+}
+
+impl Parts {
+    fn new<C: CurveParams>(scalars: &[[u64; 4]], endomorphism: bool) -> Self {
+        let length =
+            |magnitudes: &[(bool, [u64; 4])]| magnitudes.iter().map(|(_, m)| limbs::bit_length(m)).max().unwrap_or(0);
+        let whole: Vec<_> = scalars.iter().map(|&scalar| (false, scalar)).collect();
+        let bits = length(&whole);
+        if !endomorphism || bits <= C::ENDOMORPHISM.bits {
+            return Self { parts: whole, per_scalar: 1, bits };
+        }
+        let parts: Vec<_> = scalars.iter().flat_map(|scalar| endo::split::<C>(scalar).map(signed)).collect();
+        let bits = length(&parts);
+        Self { parts, per_scalar: 2, bits }
+    }
+}
+
+fn signed(half: i128) -> (bool, [u64; 4]) {
+    let magnitude = half.unsigned_abs();
+    (half < 0, [magnitude as u64, (magnitude >> 64) as u64, 0, 0])
+}
+
+/// Multiples 1 … 2^(w-1) of every base, then the same of phi(base) where scalars are split.
+struct Table<F: Field> {
+    entries: Vec<Packed<F>>,
+    /// Multiples of one base.
+    size: usize,
+    /// Where the multiples of phi(base) start.
+    images: usize,
+    /// Bases with a small multiple that is infinity; their rows are not used.
+    short_orders: Vec<usize>,
+}
+
+impl<F: Field> Table<F> {
+    /// `image` is the factor of x that phi applies, where images are wanted.
+    fn new<A: BatchAdder<F>>(bases: &[Packed<F>], window: u32, image: Option<F>, batch: &mut Batch<A>) -> Self {
+        let size = 1usize << (window - 1);
+        let mut entries = vec![Packed::EMPTY; bases.len() * size * (1 + usize::from(image.is_some()))];
+        let rows = bases.len() * size;
+        for (row, &base) in entries.chunks_exact_mut(size).zip(bases) {
+            row[0] = base;
+        }
+        let mut short_orders = Vec::new();
+        // The multiples 1 … known give known + 1 … 2·known.
+        for known in (0..window - 1).map(|level| 1 << level) {
+            for (term, row) in entries[..rows].chunks_exact_mut(size).enumerate() {
+                if !short_orders.contains(&term) {
+                    row.copy_within(..known, known);
+                    let first = term * size;
+                    batch.pairs.extend(
+                        (0..known).map(|i| Pair::new((first + known + i) as u32, (first + known - 1) as u32, false)),
+                    );
+                }
+            }
+            let row = entries.as_mut_ptr();
+            // SAFETY: destinations are the upper halves of the rows as far as they go, sources the lower ones.
+            unsafe { batch.add(row, row) };
+            short_orders.extend(batch.cancelled.drain(..).map(|entry| entry as usize / size));
+            short_orders.sort_unstable();
+            short_orders.dedup();
+        }
+        if let Some(beta) = image {
+            entries.copy_within(..rows, rows);
+            A::scale_x(&mut entries[rows..], beta);
+        }
+        Self { entries, size, images: rows, short_orders }
+    }
+
+    /// Index of digit·(part p of base t), for digit ≥ 1.
+    fn entry(&self, term: usize, part: usize, digit: u32) -> usize {
+        part * self.images + term * self.size + digit as usize - 1
+    }
+}
+
+/// One sum a column of digits. Column j owns `stride` places from `j * stride` on, of which the first `lengths[j]` are in use.
+struct Columns<F: Field> {
+    sums: Vec<Packed<F>>,
+    states: Vec<State>,
+    lengths: Vec<usize>,
+    stride: usize,
+}
+
+/// What a place stands for: its point, the negative of it (loosely reduced points are not negated in place), or infinity.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Positive,
+    Negative,
+    Infinite,
+}
+
+impl<F: Field> Columns<F> {
+    /// Reads the digits and adds table entries in pairs: the first level of the trees.
+    fn new<A: BatchAdder<F>>(parts: &Parts, window: u32, windows: u32, table: &Table<F>, batch: &mut Batch<A>) -> Self {
+        let stride = parts.parts.len().div_ceil(2);
+        let mut columns = Self {
+            sums: vec![Packed::EMPTY; stride * windows as usize],
+            states: vec![State::Infinite; stride * windows as usize],
+            lengths: vec![0; windows as usize],
+            stride,
+        };
+        let mut odd = vec![false; windows as usize];
+        for (index, (negative, magnitude)) in parts.parts.iter().enumerate() {
+            let (term, part) = (index / parts.per_scalar, index % parts.per_scalar);
+            if table.short_orders.binary_search(&term).is_ok() {
+                continue;
+            }
+            for (j, digit) in digits(magnitude, window, windows).enumerate().filter(|&(_, digit)| digit != 0) {
+                let entry = table.entry(term, part, digit.unsigned_abs());
+                let state = if (digit < 0) == *negative { State::Positive } else { State::Negative };
+                let place = j * stride + columns.lengths[j];
+                if odd[j] {
+                    batch.pairs.push(Pair::new(place as u32, entry as u32, state != columns.states[place]));
+                    columns.lengths[j] += 1;
+                } else {
+                    (columns.sums[place], columns.states[place]) = (table.entries[entry], state);
+                }
+                odd[j] = !odd[j];
+            }
+        }
+        for (length, odd) in columns.lengths.iter_mut().zip(odd) {
+            *length += usize::from(odd);
+        }
+        // SAFETY: every place got at most one pair, places and entries are in bounds.
+        unsafe { batch.add(columns.sums.as_mut_ptr(), table.entries.as_ptr()) };
+        columns.mark_cancelled(batch);
+        columns
+    }
+
+    /// Halves every column until one sum is left in each.
+    fn collapse<A: BatchAdder<F>>(&mut self, batch: &mut Batch<A>) {
+        while self.lengths.iter().any(|&length| length > 1) {
+            for (j, length) in self.lengths.iter_mut().enumerate() {
+                let (first, half) = (j * self.stride, length.div_ceil(2));
+                for (to, from) in (first..).zip(first + half..first + *length) {
+                    if self.states[to] == State::Infinite {
+                        (self.sums[to], self.states[to]) = (self.sums[from], self.states[from]);
+                    } else if self.states[from] != State::Infinite {
+                        batch.pairs.push(Pair::new(to as u32, from as u32, self.states[from] != self.states[to]));
+                    }
+                }
+                *length = half;
+            }
+            let sums = self.sums.as_mut_ptr();
+            // SAFETY: destinations lie in the lower halves of the columns, sources in the upper ones.
+            unsafe { batch.add(sums, sums) };
+            self.mark_cancelled(batch);
+        }
+    }
+
+    fn mark_cancelled<A>(&mut self, batch: &mut Batch<A>) {
+        for place in batch.cancelled.drain(..) {
+            self.states[place as usize] = State::Infinite;
+        }
+    }
+
+    /// The sum of a column, in 64-bit arithmetic.
+    fn sum<C: CurveParams<Field = F>, A: BatchAdder<F>>(&self, j: usize) -> Affine<C> {
+        let place = j * self.stride;
+        match (self.lengths[j] > 0).then(|| self.states[place]) {
+            None | Some(State::Infinite) => Affine::INFINITY,
+            Some(State::Positive) => exported::<C, A>(self.sums[place]),
+            Some(State::Negative) => -exported::<C, A>(self.sums[place]),
+        }
+    }
+}
+
+fn exported<C: CurveParams, A: BatchAdder<C::Field>>(point: Packed<C::Field>) -> Affine<C> {
+    let mut point = [point];
+    A::export(&mut point);
+    Affine { x: C::Field::from_mont(point[0].x), y: C::Field::from_mont(point[0].y) }
+}
+
+/// The digits of a magnitude in [-2^(w-1) + 1, 2^(w-1)], least first.
+fn digits(magnitude: &[u64; 4], window: u32, windows: u32) -> impl Iterator<Item = i32> {
+    let half = 1 << (window - 1);
+    let mut carry = 0;
+    (0..windows).map(move |j| {
+        let digit = limbs::bits(magnitude, j * window, window) as i32 + carry;
+        carry = i32::from(digit > half);
+        digit - (carry << window)
+    })
+}
+
+/// Σ 2^(w·j)·column j, from the top.
+fn combine<C: CurveParams, A: BatchAdder<C::Field>>(
+    columns: &Columns<C::Field>,
+    window: u32,
+    counts: &mut Counts,
+) -> Jacobian<C> {
+    let mut total = Jacobian::INFINITY;
+    for j in (0..columns.lengths.len()).rev() {
+        if !total.is_infinity() {
+            total = (0..window).fold(total, |total, _| total.double());
+            counts.projective += u64::from(window);
+        }
+        let sum = columns.sum::<C, A>(j);
+        if !sum.is_infinity() {
+            total = total.add_affine(&sum);
+            counts.projective += 1;
+        }
+    }
+    total
+}
+
+/// An adder with the pairs that wait for it.
+struct Batch<A> {
+    adder: A,
+    pairs: Vec<Pair>,
+    cancelled: Vec<u32>,
+    counts: Counts,
+}
+
+impl<A> Batch<A> {
+    /// Adds all waiting pairs; `cancelled` then holds the places that are infinity.
+    ///
+    /// # Safety
+    /// As [`BatchAdder::add`], for the pairs taken together.
+    unsafe fn add<F: Field>(&mut self, sums: *mut Packed<F>, sources: *const Packed<F>)
+    where
+        A: BatchAdder<F>,
+    {
+        for pairs in self.pairs.chunks(BATCH) {
+            // SAFETY: the caller's contract holds for every part of the list.
+            unsafe { self.adder.add(sums, sources, pairs, &mut self.cancelled) };
+            self.counts.additions += pairs.len() as u64;
+            self.counts.inversions += 1;
+        }
+        self.pairs.clear();
+    }
+}
+
+/// The width with the least cost in field multiplications.
+fn cheapest<A: BatchAdder<F>, F: Field>(terms: usize, parts: &Parts) -> u32 {
+    let addition = if matches!(A::ISA, Isa::Scalar) { 8 } else { 3 };
+    let cost = |window: u32| {
+        let (terms, parts, windows) = (terms as u64, parts.parts.len() as u64, u64::from(parts.bits / window + 1));
+        let additions = terms * ((1 << (window - 1)) - 1) + parts * windows - ((parts * windows) >> window);
+        let inversions = u64::from(window - 1) + u64::from(parts.next_power_of_two().trailing_zeros());
+        addition * additions + INVERSION * inversions + MIXED_ADDITION * windows
+    };
+    (2..=7).min_by_key(|&window| cost(window)).unwrap_or(4)
+}
