@@ -8,7 +8,7 @@ use core::ops::{Add, Mul, Neg, Sub};
 
 #[cfg(target_arch = "x86_64")]
 use super::adx;
-use super::limbs::{add, less, mac, select, sub};
+use super::limbs::{add, less, mac, select, shift_right, sub};
 use super::{Field, FieldParams, PrimeField, inverse};
 
 /// An integer modulo the modulus of `P`, in Montgomery form.
@@ -98,6 +98,13 @@ impl<P: FieldParams<N>, const N: usize> Field for Fp<P, N> {
     #[inline(always)]
     fn double(self) -> Self {
         self + self
+    }
+
+    #[inline(always)]
+    fn half(self) -> Self {
+        let odd = self.0[0] & 1 == 1;
+        let (even, _) = add(&self.0, &select(odd, &P::MODULUS, &[0; N]));
+        Self::from_mont(shift_right(&even))
     }
 
     #[inline(always)]

@@ -62,6 +62,17 @@ pub const fn select<const N: usize>(flag: bool, a: &[u64; N], b: &[u64; N]) -> [
     chosen
 }
 
+/// a / 2, rounded down.
+#[inline(always)]
+pub const fn shift_right<const N: usize>(a: &[u64; N]) -> [u64; N] {
+    let (mut half, mut i) = ([0; N], 0);
+    while i < N {
+        half[i] = a[i] >> 1 | if i + 1 < N { a[i + 1] << 63 } else { 0 };
+        i += 1;
+    }
+    half
+}
+
 /// Number of significant bits.
 pub fn bit_length(limbs: &[u64]) -> u32 {
     match limbs.iter().rposition(|&limb| limb != 0) {

@@ -66,6 +66,8 @@ pub trait Field:
 
     /// Twice the value.
     fn double(self) -> Self;
+    /// Half the value; the characteristic is not two.
+    fn half(self) -> Self;
     /// The square; may be cheaper than a multiplication.
     fn square(self) -> Self;
     /// The inverse; none for zero. Costs about as much as 60 to 100 multiplications.

@@ -1,7 +1,7 @@
 //! Every arithmetic of a field against plain integers: schoolbook doubling and adding, one bit at a time.
 
 use super::fp::mul_cios;
-use super::limbs::{add, bit, less, sub};
+use super::limbs::{add, bit, less, shift_right, sub};
 use super::{Field, FieldParams, Fp, inverse};
 use crate::curve::tables::{bls12_377, bls12_381, bn254};
 
@@ -18,8 +18,7 @@ fn product<const N: usize>(a: &[u64; N], b: &[u64; N], p: &[u64; N]) -> [u64; N]
 fn samples<const N: usize>(p: &[u64; N], random: usize) -> Vec<[u64; N]> {
     let small = |value| core::array::from_fn(|i| if i == 0 { value } else { 0 });
     let below = |value| sub(p, &small(value)).0;
-    let half = core::array::from_fn(|i| p[i] >> 1 | p.get(i + 1).map_or(0, |limb| limb << 63));
-    let mut values = vec![small(0), small(1), small(2), below(1), below(2), half, small(u64::MAX)];
+    let mut values = vec![small(0), small(1), small(2), below(1), below(2), shift_right(p), small(u64::MAX)];
     values.extend((0..N).map(|limb| core::array::from_fn(|i| u64::from(i == limb) * (p[N - 1] >> 1))));
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     values.extend((0..random).map(|_| {
@@ -73,6 +72,7 @@ fn inversion<P: FieldParams<N>, const N: usize>() {
         assert_eq!(product(&a, &plain, &P::MODULUS), one, "1 / {a:x?}");
         let element = Fp::<P, N>::from_mont(a);
         assert_eq!(element.invert().unwrap() * element, Fp::ONE);
+        assert_eq!(element.half().double(), element);
     }
 }
 
