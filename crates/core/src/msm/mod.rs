@@ -1,17 +1,30 @@
 //! Multi-scalar multiplication: `prepare` bases once, then `msm` any number of scalar vectors over them.
+//!
+//! `adder` is the primitive; `bucket` the method, made of `digits`, `buckets`, `tree`, `reduce` and `combine`;
+//! `terms` classifies the scalars, `cost` and `grid` choose, `pool` runs, `engine` puts one call together.
 
 pub mod adder;
+mod bucket;
+mod buckets;
+mod combine;
+mod cost;
+mod digits;
+mod engine;
 mod engines;
 mod error;
+mod grid;
 mod isa;
 mod options;
+mod pool;
 mod prepare;
+mod progression;
+mod reduce;
 pub mod reference;
 pub mod scalar_adder;
 mod scalars;
 pub mod straus;
-
-use std::time::Instant;
+mod terms;
+mod tree;
 
 use crate::curve::{Affine, CurveParams};
 
@@ -20,9 +33,16 @@ pub use error::MsmError;
 pub use isa::Isa;
 pub use options::{Counts, Options, Path, Phases, Stats};
 pub use prepare::{Check, Points, PrepareOptions, Prepared, prepare};
+pub use progression::progression;
 pub use scalars::Scalars;
 
+/// Most terms of one call: an index and its sign share 32 bits.
+pub const MOST_TERMS: usize = 1 << 30;
+
 /// The sum of s_i P_i over the first `scalars.len()` bases, in affine form, and how it was computed.
+///
+/// Errors: more scalars than bases, a scalar that is not below the group order (unless `reduce`), options that these
+/// inputs cannot honour, cancellation.
 pub fn msm<C: CurveParams<Field: Engines>>(
     bases: &Prepared<C>,
     scalars: Scalars<'_>,
@@ -31,22 +51,12 @@ pub fn msm<C: CurveParams<Field: Engines>>(
     if scalars.len() > bases.len() {
         return Err(MsmError::Length { bases: bases.len(), scalars: scalars.len() });
     }
-    let started = Instant::now();
-    let values: Vec<_> =
-        (0..scalars.len()).map(|i| scalars.get::<C::Scalar>(i, options.reduce)).collect::<Result<_, _>>()?;
-    let read = Instant::now();
-    let points: Vec<_> = (0..values.len()).map(|i| bases.point(i)).collect();
-    let sum = reference::msm(&points, &values).to_affine();
-    let stats = Stats {
-        path: Path::Reference,
-        isa: bases.isa,
-        window: 0,
-        windows: 0,
-        endomorphism: false,
-        threads: 1,
-        terms: values.len(),
-        phases: Phases { scalars: read - started, buckets: read.elapsed(), ..Phases::default() },
-        counts: Counts::default(),
-    };
-    Ok((sum, stats))
+    if let Some(window) = options.window.filter(|w| !(1..=digits::WIDEST).contains(w)) {
+        return Err(MsmError::Window { window, most: digits::WIDEST });
+    }
+    match bases.isa() {
+        Isa::Scalar => engine::run::<C, <C::Field as Engines>::Scalar>(bases, &scalars, options),
+        Isa::Ifma256 => engine::run::<C, <C::Field as Engines>::Ifma256>(bases, &scalars, options),
+        Isa::Ifma512 => engine::run::<C, <C::Field as Engines>::Ifma512>(bases, &scalars, options),
+    }
 }

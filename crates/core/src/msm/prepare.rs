@@ -1,7 +1,7 @@
 //! Bases in the engine's own form: validated, packed, in the Montgomery domain of the chosen arithmetic.
 
 use super::adder::{BatchAdder, Packed};
-use super::{Engines, Isa, MsmError};
+use super::{Engines, Isa, MOST_TERMS, MsmError};
 use crate::curve::{Affine, CurveParams};
 use crate::field::{Field, Limbs};
 
@@ -71,6 +71,12 @@ impl<C: CurveParams<Field: Engines>> Prepared<C> {
         self.subgroup
     }
 
+    /// Whether the i-th base is infinity.
+    #[inline(always)]
+    pub fn is_infinity(&self, i: usize) -> bool {
+        self.bases[i] == Packed::EMPTY
+    }
+
     /// The i-th base.
     pub fn point(&self, i: usize) -> Affine<C> {
         let mut base = [self.bases[i]];
@@ -100,6 +106,9 @@ pub fn prepare<C: CurveParams<Field: Engines>>(
     };
     if limbs.len() % (2 * count) != 0 {
         return Err(MsmError::PointLength { limbs: limbs.len(), per_point: 2 * count });
+    }
+    if limbs.len() / (2 * count) > MOST_TERMS {
+        return Err(MsmError::TooMany { terms: limbs.len() / (2 * count), most: MOST_TERMS });
     }
     let mut bases = Vec::with_capacity(limbs.len() / (2 * count));
     for (index, coordinates) in limbs.chunks_exact(2 * count).enumerate() {

@@ -22,7 +22,7 @@ pub enum Scalars<'a> {
     Bool(&'a [u8]),
 }
 
-impl Scalars<'_> {
+impl<'a> Scalars<'a> {
     /// Number of scalars.
     pub fn len(&self) -> usize {
         match self {
@@ -37,6 +37,15 @@ impl Scalars<'_> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The array as limbs of plain integers, and the limbs of one scalar, where that is what it is.
+    pub(super) fn limbs(&self) -> Option<(&'a [u64], usize)> {
+        match *self {
+            Self::Canonical(values) => Some((values.as_flattened(), 4)),
+            Self::U64(values) => Some((values, 1)),
+            _ => None,
+        }
     }
 
     /// The i-th scalar as a plain integer below the modulus of `S`; refused, or reduced, if it is not below.

@@ -1,0 +1,109 @@
+//! How the grid of windows x terms is cut into cells for threads.
+//!
+//! Whole windows first: as many for each thread as go round, in groups whose buckets stay in cache together. Windows
+//! that are left over are cut along the terms as well, which costs a reduction for every piece.
+
+use super::bucket::Cell;
+
+/// Buckets that one cell may hold, when it holds more than one window: about half of a megabyte of second-level cache.
+const JOINT_BUCKETS: usize = 8192;
+
+/// The shape of a call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    /// Number of terms.
+    pub(super) terms: usize,
+    /// Number of windows.
+    pub(super) windows: u32,
+    /// Width of a window.
+    pub(super) c: u32,
+    /// Threads that may work on it.
+    pub(super) threads: usize,
+}
+
+impl Grid {
+    /// Windows that no thread can take whole without making others wait.
+    fn left_over(&self) -> u32 {
+        self.windows % self.threads as u32
+    }
+
+    /// Pieces that a left-over window is cut into.
+    fn pieces(&self) -> usize {
+        let most = self.threads.min(self.terms.max(1));
+        (1..=most).min_by(|&a, &b| self.left_over_cost(a).total_cmp(&self.left_over_cost(b))).unwrap_or(1)
+    }
+
+    /// Additions that the busiest thread does for left-over windows in so many pieces each.
+    fn left_over_cost(&self, pieces: usize) -> f64 {
+        let rounds = (self.left_over() as usize * pieces).div_ceil(self.threads);
+        rounds as f64 * (self.terms as f64 / pieces as f64 + self.reduction())
+    }
+
+    /// Additions of the reduction of one window.
+    fn reduction(&self) -> f64 {
+        (1u64 << self.c) as f64
+    }
+
+    /// Additions that the busiest thread does.
+    pub(super) fn additions(&self) -> f64 {
+        let whole = (self.windows / self.threads as u32) as f64;
+        whole * (self.terms as f64 + self.reduction()) + self.left_over_cost(self.pieces())
+    }
+
+    /// The cells, costliest first.
+    pub(super) fn cells(&self) -> Vec<Cell> {
+        let left_over = self.left_over();
+        let whole = self.windows - left_over;
+        let mut cells = Vec::new();
+        if whole > 0 {
+            let joint = (JOINT_BUCKETS >> (self.c - 1)).max(1) as u32;
+            let groups = self.threads as u32 * (whole / self.threads as u32).div_ceil(joint);
+            cells.extend((0..groups).map(|i| Cell { windows: share(whole, groups, i), terms: 0..self.terms }));
+        }
+        let pieces = self.pieces();
+        for w in whole..self.windows {
+            cells.extend(
+                (0..pieces)
+                    .map(|i| Cell { windows: w..w + 1, terms: self.terms * i / pieces..self.terms * (i + 1) / pieces }),
+            );
+        }
+        cells
+    }
+}
+
+/// The i-th of `parts` even parts of 0..total.
+fn share(total: u32, parts: u32, i: u32) -> core::ops::Range<u32> {
+    total * i / parts..total * (i + 1) / parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every (window, term) is in exactly one cell.
+    #[test]
+    fn cells_tile_the_grid() {
+        for terms in [0, 1, 5, 100] {
+            for windows in [1, 2, 7, 20, 33] {
+                for threads in [1, 2, 3, 8, 40] {
+                    let grid = Grid { terms, windows, c: 4, threads };
+                    let mut seen = vec![0; terms * windows as usize];
+                    for cell in grid.cells() {
+                        for w in cell.windows {
+                            cell.terms.clone().for_each(|t| seen[w as usize * terms + t] += 1);
+                        }
+                    }
+                    assert!(seen.iter().all(|&times| times == 1), "{grid:?}");
+                }
+            }
+        }
+    }
+
+    /// Two threads share an odd number of windows evenly.
+    #[test]
+    fn threads_share_evenly() {
+        let one = Grid { terms: 1 << 16, windows: 21, c: 12, threads: 1 };
+        let two = Grid { threads: 2, ..one };
+        assert!(one.additions() / two.additions() > 1.9);
+    }
+}

@@ -1,0 +1,226 @@
+//! A private pool of threads, made lazily and kept.
+//!
+//! The calling thread always works on its own job, and idle workers join it; a job never waits for a worker to become
+//! free, so nested and concurrent calls cannot deadlock. After `fork` the child finds another process id and makes a
+//! pool of its own: it never touches a lock that a thread of the parent may have held.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Most threads that a call may use.
+pub(super) const MOST: usize = 256;
+
+/// Threads for a request: 0 asks for one per core that this process may use.
+pub(super) fn threads(requested: usize) -> usize {
+    // Asking the system reads files of the control group, which takes longer than a small sum.
+    static AVAILABLE: OnceLock<usize> = OnceLock::new();
+    match requested {
+        0 => *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(MOST)),
+        n => n.min(MOST),
+    }
+}
+
+/// Runs `work(0)`, .., `work(tasks - 1)`, each once, on up to `threads` threads, the caller's among them.
+/// A panic of a task is raised again here, after all tasks have ended.
+pub(super) fn run(threads: usize, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
+    let helpers = threads.min(tasks).saturating_sub(1);
+    if helpers == 0 {
+        return (0..tasks).for_each(work);
+    }
+    // SAFETY: the job outlives this call only as an exhausted counter: `work` is called for task numbers below
+    // `tasks` only, and this function returns after `finish` has seen all helpers leave.
+    let work: &'static (dyn Fn(usize) + Sync) = unsafe { core::mem::transmute(work) };
+    let job = Arc::new(Job {
+        work,
+        tasks,
+        next: AtomicUsize::new(0),
+        panicked: AtomicBool::new(false),
+        helpers: Mutex::new(0),
+        left: Condvar::new(),
+    });
+    let pool = Pool::current();
+    pool.offer(&job, helpers);
+    let own = catch_unwind(AssertUnwindSafe(|| job.work()));
+    pool.withdraw(&job);
+    job.finish();
+    match own {
+        Err(panic) => resume_unwind(panic),
+        Ok(()) if job.panicked.load(Ordering::Relaxed) => panic!("a worker thread panicked"),
+        Ok(()) => {}
+    }
+}
+
+struct Job {
+    work: &'static (dyn Fn(usize) + Sync),
+    tasks: usize,
+    next: AtomicUsize,
+    panicked: AtomicBool,
+    /// Helpers inside `work`.
+    helpers: Mutex<usize>,
+    left: Condvar,
+}
+
+impl Job {
+    fn work(&self) {
+        loop {
+            let task = self.next.fetch_add(1, Ordering::Relaxed);
+            if task >= self.tasks {
+                return;
+            }
+            (self.work)(task);
+        }
+    }
+
+    fn help(&self) {
+        if catch_unwind(AssertUnwindSafe(|| self.work())).is_err() {
+            self.panicked.store(true, Ordering::Relaxed);
+        }
+        *lock(&self.helpers) -= 1;
+        self.left.notify_all();
+    }
+
+    /// Takes the tasks that are left from the helpers and waits for the helpers. Called when none can join any more.
+    fn finish(&self) {
+        self.next.fetch_max(self.tasks, Ordering::Relaxed);
+        let mut helpers = lock(&self.helpers);
+        while *helpers > 0 {
+            helpers = self.left.wait(helpers).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+struct Pool {
+    process: u32,
+    state: Mutex<State>,
+    offered: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Jobs that want helpers, and how many more.
+    offers: Vec<(Arc<Job>, usize)>,
+    workers: usize,
+    idle: usize,
+}
+
+static CURRENT: AtomicPtr<Pool> = AtomicPtr::new(core::ptr::null_mut());
+
+impl Pool {
+    /// The pool of this process.
+    fn current() -> &'static Self {
+        loop {
+            let known = CURRENT.load(Ordering::Acquire);
+            // SAFETY: pools are leaked, so a pointer that was ever published stays valid.
+            if let Some(pool) = unsafe { known.as_ref() }
+                && pool.process == std::process::id()
+            {
+                return pool;
+            }
+            let fresh = Box::into_raw(Box::new(Self {
+                process: std::process::id(),
+                state: Mutex::default(),
+                offered: Condvar::new(),
+            }));
+            if CURRENT.compare_exchange(known, fresh, Ordering::AcqRel, Ordering::Acquire).is_err() {
+                // SAFETY: another thread published first; this one was never shared.
+                drop(unsafe { Box::from_raw(fresh) });
+            }
+        }
+    }
+
+    /// Invites up to `helpers` workers, starting threads when too few are idle.
+    fn offer(&'static self, job: &Arc<Job>, helpers: usize) {
+        let mut state = lock(&self.state);
+        let missing = helpers.saturating_sub(state.idle).min(MOST - state.workers.min(MOST));
+        for _ in 0..missing {
+            // Without another thread the job is done by those there are.
+            if std::thread::Builder::new().name("multiscalar".into()).spawn(|| self.serve()).is_ok() {
+                state.workers += 1;
+            }
+        }
+        state.offers.push((Arc::clone(job), helpers));
+        drop(state);
+        self.offered.notify_all();
+    }
+
+    /// No worker joins the job after this.
+    fn withdraw(&self, job: &Arc<Job>) {
+        lock(&self.state).offers.retain(|(offered, _)| !Arc::ptr_eq(offered, job));
+    }
+
+    /// The life of a worker.
+    fn serve(&self) {
+        let mut state = lock(&self.state);
+        loop {
+            let Some((job, more)) = state.offers.first_mut() else {
+                state.idle += 1;
+                state = self.offered.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.idle -= 1;
+                continue;
+            };
+            let job = Arc::clone(job);
+            *more -= 1;
+            if *more == 0 {
+                state.offers.remove(0);
+            }
+            // Before the lock is released, so that `withdraw` and `finish` cannot miss this helper.
+            *lock(&job.helpers) += 1;
+            drop(state);
+            job.help();
+            drop(job);
+            state = lock(&self.state);
+        }
+    }
+}
+
+/// No invariant of these locks can be broken by a panic, so poison means nothing.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(threads: usize, tasks: usize) -> usize {
+        let total = AtomicUsize::new(0);
+        run(threads, tasks, &|i| {
+            total.fetch_add(i + 1, Ordering::Relaxed);
+        });
+        total.into_inner()
+    }
+
+    #[test]
+    fn every_task_runs_once() {
+        for threads in [1, 2, 3, 7] {
+            for tasks in [0, 1, 2, 100] {
+                assert_eq!(sum(threads, tasks), tasks * (tasks + 1) / 2);
+            }
+        }
+    }
+
+    #[test]
+    fn nested_and_concurrent_jobs_end() {
+        let total = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    run(3, 10, &|_| {
+                        total.fetch_add(sum(3, 10), Ordering::Relaxed);
+                    });
+                });
+            }
+        });
+        assert_eq!(total.into_inner(), 4 * 10 * 55);
+    }
+
+    #[test]
+    fn a_panic_comes_back_and_the_pool_lives() {
+        for bad in 0..8 {
+            let raised = catch_unwind(|| run(3, 8, &|i| assert_ne!(i, bad)));
+            assert!(raised.is_err());
+        }
+        assert_eq!(sum(3, 100), 5050);
+    }
+}
