@@ -45,11 +45,16 @@ fn by_reference<C: CurveParams<Field: Engines>>(
     stats: &mut Stats,
 ) -> Affine<C> {
     let started = Instant::now();
-    let signed = terms.range(0..terms.len()).map(|(scalar, base)| {
-        let point = bases.point((base >> 1) as usize);
-        (if base & 1 == 1 { -point } else { point }, scalar)
-    });
-    let sum = reference::sum(signed).to_affine();
+    let (points, scalars): (Vec<_>, Vec<_>) = terms
+        .range(0..terms.len())
+        .map(|(limbs, base)| {
+            let point = bases.point((base >> 1) as usize);
+            let mut scalar = [0; 4];
+            scalar[..limbs.len()].copy_from_slice(limbs);
+            (if base & 1 == 1 { -point } else { point }, scalar)
+        })
+        .unzip();
+    let sum = reference::msm(&points, &scalars).to_affine();
     stats.phases.buckets = started.elapsed();
     sum
 }

@@ -2,7 +2,7 @@
 
 use crate::curve::{Affine, CurveParams, Jacobian};
 
-/// The sum of s_i P_i for plain integers of any size, little-endian.
-pub fn sum<'a, C: CurveParams>(terms: impl Iterator<Item = (Affine<C>, &'a [u64])>) -> Jacobian<C> {
-    terms.fold(Jacobian::INFINITY, |sum, (point, scalar)| sum.add(&point.mul_limbs(scalar)))
+/// The sum of s_i P_i for plain integers of any size.
+pub fn msm<C: CurveParams>(points: &[Affine<C>], scalars: &[[u64; 4]]) -> Jacobian<C> {
+    points.iter().zip(scalars).fold(Jacobian::INFINITY, |sum, (point, scalar)| sum.add(&point.mul_limbs(scalar)))
 }
