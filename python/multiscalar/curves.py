@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .arrays import PointArray, ScalarArray
-    from .inputs import ScalarShape
+    from .shapes import ScalarShape
 
 __all__ = ["Curve", "curve", "names"]
 
@@ -119,8 +119,8 @@ class Curve:
         return random_points(self, n, seed)
 
     def random_scalars(self, n: int, seed: int = 5090, shape: str | ScalarShape = "uniform") -> ScalarArray:
-        """n scalars of a named shape (`multiscalar.inputs.ScalarShape`), the same on every machine for one seed."""
-        from .inputs import random_scalars
+        """n scalars of a named shape (`multiscalar.shapes.ScalarShape`), the same on every machine for one seed."""
+        from .shapes import random_scalars
 
         return random_scalars(self, n, seed, shape)
 

@@ -57,7 +57,7 @@ def as_array(value: object, what: str) -> Array:
         )
     try:
         if hasattr(value, "__dlpack__"):
-            return np.from_dlpack(value)  # type: ignore[arg-type]
+            return np.from_dlpack(value)
         return np.asarray(memoryview(value) if not hasattr(value, "__array__") else value)  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError, RuntimeError) as error:
         raise InputTypeError(f"{what} of type {type(value).__name__} cannot be read as an array: {error}") from error
@@ -91,7 +91,7 @@ def scalar_array(value: object, curve: Curve, *, reduce: bool) -> Array:
         return scalar_ints(value, curve, reduce=reduce)
     array = as_array(value, "scalars")
     dtype = array.dtype
-    if dtype == object:
+    if dtype.kind == "O":
         if array.ndim != 1:
             raise ShapeError(f"object array of scalars has shape {array.shape}", accepted="[n] of ints")
         return scalar_ints(array.tolist(), curve, reduce=reduce)
@@ -164,13 +164,22 @@ def first_unreduced(array: Array, curve: Curve) -> int | None:
     return int(found[0]) if len(found) else None
 
 
+def reduced(array: Array, curve: Curve) -> Array:
+    """A copy of full scalars with every one modulo r. Slow where many are not below r: convenience."""
+    out = array.copy()
+    for index in np.flatnonzero(array[:, 3] >= np.uint64(curve.r >> 192)):
+        value = int.from_bytes(array[index].astype("<u8").tobytes(), "little") % curve.r
+        out[index] = np.frombuffer(value.to_bytes(32, "little"), dtype="<u8")
+    return out
+
+
 def point_array(value: object, curve: Curve) -> Array:
     """Points as uint64[n, 2, L]. Errors: `InputTypeError`, `ShapeError`, `CoordinateRangeError`."""
     accepted = f"uint64[n, 2, {curve.limbs}], or a sequence of (x, y) ints"
     if not is_arraylike(value):
         return point_pairs(value, curve)
     array = as_array(value, "points")
-    if array.dtype == object:
+    if array.dtype.kind == "O":
         return point_pairs(array.tolist(), curve)
     if array.dtype.newbyteorder("=") != _FULL:
         raise InputTypeError(f"points have dtype {array.dtype}", accepted=accepted)

@@ -7,8 +7,8 @@ lengths before it calls; a backend checks data only where it must touch them any
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from .run import RunInfo
@@ -34,7 +34,6 @@ class PrepareOptions:
     isa: str = "auto"
     precompute: int | str | None = None  # factor, "auto", or a memory budget such as "2GiB"
     devices: tuple[int, ...] | None = None
-    extra: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +45,9 @@ class MsmOptions:
     window: int | None = None
     path: str | None = None
     reduce: bool = False
+    own_bases: bool = False  # vectors use consecutive parts of the bases instead of sharing their beginning
+    endomorphism: bool | None = None
     devices: tuple[int, ...] | None = None
-    extra: Mapping[str, object] = field(default_factory=dict)
 
 
 class Outcome(NamedTuple):
@@ -74,7 +74,8 @@ class Prepared(Protocol):
         """Number of bases."""
 
     def msm(self, vectors: Sequence[ScalarArray | DeviceArray], options: MsmOptions) -> list[Outcome]:
-        """One outcome a vector, in order. Each vector is at most as long as the bases and uses their prefix.
+        """One outcome a vector, in order. Each vector is at most as long as the bases and uses their prefix; with
+        `options.own_bases` the vectors use consecutive parts, and their lengths add up to the number of bases.
 
         Errors: `ScalarRangeError` with the index of the first scalar >= r unless `options.reduce`,
         `OutOfMemoryError`, `DeviceError`, and KeyboardInterrupt when the user cancelled.
@@ -95,8 +96,14 @@ class Backend(Protocol):
     def prepare(self, points: PointArray | DeviceArray, options: PrepareOptions) -> Prepared:
         """Bases in this backend's own form. The points were checked as the caller asked."""
 
-    def msm(self, points: PointArray | DeviceArray, scalars: ScalarArray | DeviceArray, options: MsmOptions) -> Outcome:
-        """One-shot: raw arrays in, point out (scope `end-to-end`). Lengths are equal."""
+    def msm(
+        self, points: PointArray | DeviceArray, scalars: ScalarArray | DeviceArray, options: MsmOptions
+    ) -> Outcome:
+        """One-shot: raw arrays in, point out (scope `end-to-end`). Lengths are equal.
+
+        `points.pending` is the check that the backend has to make (or have made by `points.verify()`); for device
+        arrays it is `points.wanted`.
+        """
 
 
 class Request(NamedTuple):

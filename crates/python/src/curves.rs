@@ -1,0 +1,110 @@
+//! Curves by name: one object-safe face over the core's generic functions.
+
+use std::marker::PhantomData;
+use std::sync::atomic::AtomicBool;
+
+use multiscalar_core::curve::{Affine, CurveParams, tables};
+use multiscalar_core::field::{Field, Limbs};
+use multiscalar_core::msm::{self, MsmError, Options, Points, PrepareOptions, Prepared, Scalars, Stats};
+
+use crate::multiples;
+
+/// A sum in affine form: little-endian bytes of x and y, and whether it is infinity.
+pub struct Sum {
+    /// x, canonical
+    pub x: Vec<u8>,
+    /// y, canonical
+    pub y: Vec<u8>,
+    /// whether it is the neutral element
+    pub is_infinity: bool,
+}
+
+impl Sum {
+    fn new<C: CurveParams>(point: Affine<C>) -> Self {
+        let bytes =
+            |value: C::Field| value.to_canonical().as_ref().iter().flat_map(|limb| limb.to_le_bytes()).collect();
+        Self { x: bytes(point.x), y: bytes(point.y), is_infinity: point.is_infinity() }
+    }
+}
+
+/// Prepared bases of some curve.
+pub trait AnyBases: Send + Sync {
+    /// Number of bases.
+    fn len(&self) -> usize;
+    /// Name of the arithmetic they are prepared for.
+    fn isa(&self) -> &'static str;
+    /// Bytes they occupy.
+    fn nbytes(&self) -> usize;
+    /// Whether the endomorphism may be used.
+    fn is_subgroup(&self) -> bool;
+    /// The sum over the first `scalars.len()` bases.
+    fn msm(&self, scalars: Scalars<'_>, options: &Options<'_>) -> Result<(Sum, Stats), MsmError>;
+}
+
+impl<C: CurveParams> AnyBases for Prepared<C> {
+    fn len(&self) -> usize {
+        Prepared::len(self)
+    }
+    fn isa(&self) -> &'static str {
+        Prepared::isa(self).name()
+    }
+    fn nbytes(&self) -> usize {
+        Prepared::len(self) * 16 * <C::Field as Field>::Limbs::COUNT
+    }
+    fn is_subgroup(&self) -> bool {
+        Prepared::is_subgroup(self)
+    }
+    fn msm(&self, scalars: Scalars<'_>, options: &Options<'_>) -> Result<(Sum, Stats), MsmError> {
+        msm::msm(self, scalars, options).map(|(point, stats)| (Sum::new(point), stats))
+    }
+}
+
+/// What can be done on a curve.
+pub trait AnyCurve: Send + Sync {
+    /// Validates and packs points.
+    fn prepare(&self, points: Points<'_>, options: &PrepareOptions) -> Result<Box<dyn AnyBases>, MsmError>;
+    /// Writes the points (a + i b) G, canonical, to `out`.
+    fn progression(&self, a: &[u64], b: &[u64], out: &mut [u64], cancel: &AtomicBool);
+    /// Writes the points k_i G, canonical, to `out`.
+    fn multiples(&self, scalars: &[[u64; 4]], out: &mut [u64], threads: usize, cancel: &AtomicBool);
+    /// Writes coordinates in the other form to `out`; the index of the first value that is not below p otherwise.
+    fn convert(&self, values: &[u64], to_montgomery: bool, out: &mut [u64]) -> Result<(), usize>;
+}
+
+struct Of<C>(PhantomData<C>);
+
+impl<C: CurveParams> AnyCurve for Of<C> {
+    fn prepare(&self, points: Points<'_>, options: &PrepareOptions) -> Result<Box<dyn AnyBases>, MsmError> {
+        msm::prepare::<C>(points, options).map(|bases| Box::new(bases) as Box<dyn AnyBases>)
+    }
+    fn progression(&self, a: &[u64], b: &[u64], out: &mut [u64], cancel: &AtomicBool) {
+        multiples::progression::<C>(a, b, out, cancel);
+    }
+    fn multiples(&self, scalars: &[[u64; 4]], out: &mut [u64], threads: usize, cancel: &AtomicBool) {
+        multiples::multiples::<C>(scalars, out, threads, cancel);
+    }
+    fn convert(&self, values: &[u64], to_montgomery: bool, out: &mut [u64]) -> Result<(), usize> {
+        let count = <C::Field as Field>::Limbs::COUNT;
+        for (i, (source, target)) in values.chunks_exact(count).zip(out.chunks_exact_mut(count)).enumerate() {
+            let mut limbs = <C::Field as Field>::Limbs::ZERO;
+            limbs.as_mut().copy_from_slice(source);
+            let plain = C::Field::from_canonical(limbs).ok_or(i)?;
+            let converted = if to_montgomery { plain.to_mont() } else { C::Field::from_mont(limbs).to_canonical() };
+            target.copy_from_slice(converted.as_ref());
+        }
+        Ok(())
+    }
+}
+
+/// The curve called `name`.
+pub fn find(name: &str) -> Option<&'static dyn AnyCurve> {
+    static BN254: Of<tables::bn254::G1> = Of(PhantomData);
+    static BLS12_377: Of<tables::bls12_377::G1> = Of(PhantomData);
+    static BLS12_381: Of<tables::bls12_381::G1> = Of(PhantomData);
+    match name {
+        "bn254" => Some(&BN254),
+        "bls12-377" => Some(&BLS12_377),
+        "bls12-381" => Some(&BLS12_381),
+        _ => None,
+    }
+}

@@ -1,0 +1,66 @@
+//! Points made from discrete logarithms, and conversions of form.
+
+use std::sync::atomic::AtomicBool;
+
+use pyo3::prelude::*;
+
+use crate::buffers::{Input, Output};
+use crate::curves::{AnyCurve, find};
+use crate::failure::failure;
+use crate::interrupt::run;
+
+/// The curve, or a failure: Python passes canonical names only.
+pub fn curve(name: &str) -> PyResult<&'static dyn AnyCurve> {
+    find(name).ok_or_else(|| failure("internal", None, format!("the core has no curve {name}")))
+}
+
+fn limbs4(values: &[u64]) -> PyResult<&[[u64; 4]]> {
+    match values.as_chunks() {
+        (chunks, []) => Ok(chunks),
+        _ => Err(failure("internal", None, "scalars are not rows of four limbs")),
+    }
+}
+
+/// Writes (a + i b) G to `out`, uint64[n, 2, L]; a and b are uint64[4].
+#[pyfunction]
+pub fn known_points(
+    py: Python<'_>,
+    name: &str,
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let (curve, a, b, mut out) = (curve(name)?, Input::<u64>::new(a)?, Input::<u64>::new(b)?, Output::new(out)?);
+    let (out, cancel) = (out.as_slice(), AtomicBool::new(false));
+    let long = out.len() > 1 << 15;
+    run(py, long, &cancel, || curve.progression(a.as_slice(), b.as_slice(), out, &cancel))
+}
+
+/// Writes k_i G to `out`, uint64[n, 2, L]; `scalars` is uint64[n, 4].
+#[pyfunction]
+pub fn multiples(
+    py: Python<'_>,
+    name: &str,
+    scalars: &Bound<'_, PyAny>,
+    threads: usize,
+    out: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let (curve, scalars, mut out) = (curve(name)?, Input::<u64>::new(scalars)?, Output::new(out)?);
+    let (scalars, out, cancel) = (limbs4(scalars.as_slice())?, out.as_slice(), AtomicBool::new(false));
+    run(py, true, &cancel, || curve.multiples(scalars, out, threads, &cancel))
+}
+
+/// Writes coordinates in the other form to `out`.
+#[pyfunction]
+pub fn convert(
+    py: Python<'_>,
+    name: &str,
+    values: &Bound<'_, PyAny>,
+    to_montgomery: bool,
+    out: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let (curve, values, mut out) = (curve(name)?, Input::<u64>::new(values)?, Output::new(out)?);
+    let (values, out, cancel) = (values.as_slice(), out.as_slice(), AtomicBool::new(false));
+    let done = run(py, false, &cancel, || curve.convert(values, to_montgomery, out))?;
+    done.map_err(|i| failure("coordinate-range", Some(i / 2), "a coordinate is not below the field modulus"))
+}

@@ -1,0 +1,74 @@
+//! Long work without the GIL, that Ctrl-C can end and whose panics become Python errors.
+//!
+//! Python notices a signal only in the main thread and only while that thread can run Python code. So long work goes
+//! to a thread of its own and the caller looks for signals every 20 ms; short work runs where it is. The extra
+//! thread costs tens of microseconds and lives no longer than the call, so a fork finds none of it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{Builder, scope};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+
+use crate::failure::failure;
+
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Where the last panic happened, for the text of the error.
+static PANICKED_AT: Mutex<String> = Mutex::new(String::new());
+
+/// Panics print nothing; what they say goes into the Python error.
+pub fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|at| format!("{}:{}", at.file(), at.line()));
+        if let Ok(mut text) = PANICKED_AT.lock() {
+            *text = place.unwrap_or_default();
+        }
+    }));
+}
+
+/// Runs `work` without the GIL. If it is `long`, a signal raises `cancel` and its Python exception is returned once
+/// the work has ended.
+pub fn run<T: Send>(py: Python<'_>, long: bool, cancel: &AtomicBool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let guarded = || catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic));
+    let (result, signal) = if long { py.detach(|| watched(cancel, guarded)) } else { (py.detach(guarded), None) };
+    match (signal, result) {
+        (Some(error), _) => Err(error),
+        (None, Ok(value)) => Ok(value),
+        (None, Err(text)) => Err(failure("internal", None, text)),
+    }
+}
+
+fn watched<T: Send>(cancel: &AtomicBool, work: impl FnOnce() -> T + Send) -> (T, Option<PyErr>) {
+    scope(|threads| {
+        let (done, finished) = channel();
+        let worker = Builder::new().name("multiscalar".into()).spawn_scoped(threads, move || {
+            let result = work();
+            let _ = done.send(()); // the caller may have stopped listening
+            result
+        });
+        let worker = worker.expect("the system refused a thread");
+        let mut signal = None;
+        while signal.is_none() && finished.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            signal = Python::attach(|py| py.check_signals()).err();
+        }
+        if signal.is_some() {
+            cancel.store(true, Ordering::Relaxed);
+        }
+        (worker.join().expect("the work catches its own panics"), signal)
+    })
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "unknown panic".into());
+    let place = PANICKED_AT.lock().map(|text| text.clone()).unwrap_or_default();
+    format!("{text} ({place})")
+}

@@ -1,0 +1,45 @@
+"""The native core. Private: use `multiscalar` itself."""
+
+from typing import Final, final
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: Final[str]
+
+_Limbs = npt.NDArray[np.uint64]
+_Facts = tuple[
+    str, str, int, int, bool, int, int, tuple[int, int, int], tuple[int, int, int]
+]
+
+class Failure(Exception):
+    """A fault found by the native core: args are (kind, index or None, text)."""
+
+@final
+class Bases:
+    def __len__(self) -> int: ...
+    @property
+    def isa(self) -> str: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def is_subgroup(self) -> bool: ...
+    def msm(
+        self,
+        scalars: npt.NDArray[np.unsignedinteger[npt.NBitBase]] | npt.NDArray[np.generic],
+        kind: str,
+        threads: int,
+        reduce: bool,
+        window: int | None,
+        path: str | None,
+        endomorphism: bool | None,
+    ) -> tuple[bytes, bytes, bool, _Facts]: ...
+
+def prepare(
+    name: str, points: _Limbs, montgomery: bool, check: str, assert_subgroup: bool, isa: str
+) -> Bases: ...
+def known_points(name: str, a: _Limbs, b: _Limbs, out: _Limbs) -> None: ...
+def multiples(name: str, scalars: _Limbs, threads: int, out: _Limbs) -> None: ...
+def convert(name: str, values: _Limbs, to_montgomery: bool, out: _Limbs) -> None: ...
+def isas() -> list[str]: ...
+def provoke_panic(long: bool) -> None: ...

@@ -1,0 +1,1 @@
+"""The engine: `msm` and `Bases` over backends behind one small protocol."""

@@ -1,0 +1,264 @@
+"""`msm` and `Bases`: the calls of the package.
+
+Both validate types, shapes, forms and lengths here, and leave to the backend what needs every element: the range of
+the scalars and the check of the points.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from ..arrays import Check, DeviceArray, PointArray, ScalarArray
+from ..curves import Curve
+from ..errors import OptionError, ShapeError
+from ..settings import setting
+from . import operands
+from .backend import Backend, MsmOptions, Prepared, PrepareOptions, Request
+from .select import Selection, carry_out, point_of, select
+
+Scalars = Any  # uint64[n, 4], bool or uint8/16/32/64 [n], device arrays, ScalarArray, sequence of ints
+Batch = list[Scalars] | tuple[Scalars, ...]
+
+
+def _window(window: int | None) -> int | None:
+    if window is not None and (isinstance(window, bool) or not isinstance(window, int) or not 1 <= window <= 255):
+        raise OptionError(
+            f"window = {window!r}", accepted="1..255 (the path may accept fewer), or None", hint="Leave it out."
+        )
+    return window
+
+
+def _devices(devices: Sequence[int] | None) -> tuple[int, ...] | None:
+    return None if devices is None else tuple(devices)
+
+
+class Bases:
+    """Points prepared once for many multiplications.
+
+    `points`: as for `msm`. `backend`: where to prepare them; with "auto" the chooser decides call by call and the
+    points are prepared for a backend the first time it is chosen. `check`, `form`, `assume_subgroup`: as for `msm`.
+    `precompute`: tables of multiples for the cuda backend, as a factor, a memory budget ("2GiB") or "auto"; they
+    know what they were built for. `isa` is fixed here, since it decides the form. Safe to share between threads.
+
+    Errors: as `msm`; `BackendUnavailableError` for a backend that cannot be had; `OutOfMemoryError`.
+    """
+
+    def __init__(
+        self,
+        points: Any,
+        *,
+        curve: str | Curve | None = None,
+        form: str | None = None,
+        check: str | None = None,
+        assume_subgroup: bool = False,
+        backend: str | None = None,
+        precompute: int | str | None = None,
+        threads: int | None = None,
+        isa: str | None = None,
+        devices: Sequence[int] | None = None,
+    ) -> None:
+        self._curve = operands.curve_of(curve, points)
+        self._points = operands.points_operand(
+            points, self._curve, form=form, check=check, assume_subgroup=assume_subgroup
+        )
+        self._asked = setting("backend", backend)
+        self._options = PrepareOptions(
+            threads=setting("threads", threads),
+            isa=setting("isa", isa),
+            precompute=precompute,
+            devices=_devices(devices),
+        )
+        self._lock = threading.Lock()
+        self._forms: dict[str, Prepared] = {}
+        selection = self._select(len(self._points), 1, (self._points,), None)
+        carry_out(selection, self._prepared)
+
+    def _prepared(self, backend: Backend) -> Prepared:
+        """The bases in the form of this backend, made on first use."""
+        found = self._forms.get(backend.name)
+        if found is None:
+            with self._lock:
+                found = self._forms.get(backend.name)
+                if found is None:
+                    found = backend.prepare(self._points, self._options)
+                    self._forms[backend.name] = found
+                    if isinstance(self._points, PointArray):
+                        self._points = self._points.verified()
+        return found
+
+    def _select(self, n: int, batch: int, values: tuple[object, ...], threads: int | None) -> Selection:
+        asked = None if self._asked == "auto" else self._asked
+
+        def request() -> Request:
+            return Request(
+                self._curve.name, n, "resident-bases", batch,
+                precompute=self._options.precompute, scalar_bits=_bits(values), threads=threads,
+            )  # fmt: skip
+
+        return select(asked, request, values)
+
+    @property
+    def curve(self) -> Curve:
+        """The curve of the bases."""
+        return self._curve
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """The backends that the bases are prepared for by now."""
+        return tuple(self._forms)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all prepared forms together."""
+        return sum(form.nbytes for form in self._forms.values())
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __repr__(self) -> str:
+        return f"Bases({self._curve.name}, n={len(self)}, prepared for {', '.join(self._forms) or 'none'})"
+
+    def msm(
+        self,
+        scalars: Scalars | Batch,
+        *,
+        scalar_form: str | None = None,
+        reduce: bool = False,
+        own_bases: bool = False,
+        threads: int | None = None,
+        window: int | None = None,
+        path: str | None = None,
+        endomorphism: bool | None = None,
+    ) -> Any:
+        """sum s_i P_i over the first len(scalars) bases: a Point; for a batch a list of Points, in order.
+
+        A batch is uint64[m, n, 4] or a sequence of vectors, whose lengths may differ. All vectors share the bases;
+        with `own_bases=True` they use consecutive parts of them, and the lengths must add up. `scalar_form`,
+        `reduce`, `threads`, `window`, `path`, `endomorphism`: as for `msm`.
+
+        Errors: `LengthError` for more scalars than bases, `ScalarRangeError` with the index, `InputTypeError`,
+        `ShapeError`, `OptionError`, `OutOfMemoryError`, `DeviceError`.
+        """
+        batch = operands.vectors_of(scalars)
+        vectors = [
+            operands.scalars_operand(vector, self._curve, form=scalar_form, reduce=reduce)
+            for vector in ([scalars] if batch is None else batch)
+        ]
+        options = _options(threads, window, path, reduce, endomorphism, self._options, own_bases)
+        lengths = [len(vector) for vector in vectors]
+        if own_bases:
+            operands.fit_own(len(self), lengths)
+        else:
+            for length in lengths:
+                operands.fit(len(self), length)
+        if not vectors:
+            return []
+        selection = self._select(max(lengths), len(vectors), (self._points, *vectors), options.threads)
+        outcomes, fallback = carry_out(selection, lambda backend: self._prepared(backend).msm(vectors, options))
+        points = [point_of(outcome, self._curve, selection, fallback) for outcome in outcomes]
+        return points[0] if batch is None else points
+
+
+def _bits(values: tuple[object, ...]) -> int:
+    """Widest scalar by type; 256 where nothing is known."""
+    widths = [value.bits for value in values if isinstance(value, ScalarArray)]
+    return max(widths, default=256)
+
+
+def _options(
+    threads: int | None,
+    window: int | None,
+    path: str | None,
+    reduce: bool,
+    endomorphism: bool | None,
+    prepared: PrepareOptions,
+    own_bases: bool,
+) -> MsmOptions:
+    limit = setting("threads", threads)
+    return MsmOptions(
+        threads=prepared.threads if limit is None else limit,
+        isa=prepared.isa,
+        window=_window(window),
+        path=path,
+        reduce=reduce,
+        own_bases=own_bases,
+        endomorphism=endomorphism,
+        devices=prepared.devices,
+    )
+
+
+def msm(
+    points: Any,
+    scalars: Scalars | Batch,
+    *,
+    curve: str | Curve | None = None,
+    form: str | None = None,
+    scalar_form: str | None = None,
+    check: str | None = None,
+    assume_subgroup: bool = False,
+    reduce: bool = False,
+    own_bases: bool = False,
+    backend: str | None = None,
+    threads: int | None = None,
+    isa: str | None = None,
+    window: int | None = None,
+    path: str | None = None,
+    endomorphism: bool | None = None,
+    devices: Sequence[int] | None = None,
+) -> Any:
+    """sum s_i P_i on an elliptic curve, as a `Point`; its `.run` says where and how it was computed.
+
+    `points`: `PointArray`, uint64[n, 2, L] (numpy, DLPack, buffer protocol, device arrays), or a sequence of (x, y)
+    ints, `Point`s and None. `scalars`: `ScalarArray`, uint64[n, 4], bool or uint8/16/32/64 [n], or a sequence of
+    ints; a batch (uint64[m, n, 4], or a sequence of vectors) gives a list of Points. Fewer scalars than points use
+    the first points; more are an error. n = 0 gives the identity.
+
+    `curve`: needed unless an operand knows it. `form`, `scalar_form`: "canonical" (default) or "montgomery", for
+    the points and the scalars. `check`: "curve" (default), "subgroup" or "none"; unchecked points that are not on the
+    curve give an undefined point. Points on the curve and outside the subgroup are added up exactly as integers
+    times points, unless `assume_subgroup` promised otherwise. `reduce`: reduce scalars >= r instead of refusing.
+
+    `backend`: "auto", "cpu", "cuda"; the last two are strict. `threads` caps CPU threads. `isa`, `window`, `path`,
+    `endomorphism` force what the cost model would choose; `devices` lists GPUs to split over.
+
+    Errors: `multiscalar.errors`, each with what, where, what is accepted and what to do. Variable time: not for
+    secret scalars that an observer could time.
+    """
+    handle = operands.curve_of(curve, points, scalars)
+    placed = operands.points_operand(points, handle, form=form, check=check, assume_subgroup=assume_subgroup)
+    batch = operands.vectors_of(scalars)
+    if batch is not None:
+        bases = Bases(placed, curve=handle, backend=backend, threads=threads, isa=isa, devices=devices)
+        return bases.msm(
+            batch, scalar_form=scalar_form, reduce=reduce, own_bases=own_bases,
+            window=window, path=path, endomorphism=endomorphism,
+        )  # fmt: skip
+    vector = operands.scalars_operand(scalars, handle, form=scalar_form, reduce=reduce)
+    n = len(vector)
+    operands.fit(len(placed), n)
+    if n < len(placed):
+        placed = _prefix(placed, n)
+    prepare = PrepareOptions(threads=setting("threads", threads), isa=setting("isa", isa), devices=_devices(devices))
+    options = _options(threads, window, path, reduce, endomorphism, prepare, False)
+
+    def request() -> Request:
+        return Request(handle.name, n, scalar_bits=_bits((vector,)), threads=options.threads)
+
+    selection = select(backend, request, (placed, vector))
+    outcome, fallback = carry_out(selection, lambda chosen: chosen.msm(placed, vector, options))
+    return point_of(outcome, handle, selection, fallback)
+
+
+def _prefix(points: PointArray | DeviceArray, n: int) -> PointArray | DeviceArray:
+    """The first n points; a device array is described anew and not touched."""
+    if isinstance(points, PointArray):
+        return points[:n]
+    if n == 0 and points.wanted is Check.NONE:
+        return points
+    raise ShapeError(
+        f"{n} scalars for {len(points)} points on a device",
+        accepted="equal lengths for device arrays",
+        hint="Slice the device array, or prepare it once: ms.Bases(points).msm(scalars) uses the prefix.",
+    )

@@ -1,0 +1,151 @@
+"""The `cpu` backend: the native core with SIMD and threads.
+
+Prepared bases are immutable and belong to no thread, so any number of calls may share them. The core keeps nothing
+between calls that a fork could break, and looks for Ctrl-C every 20 ms during long ones.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final, cast
+
+import numpy as np
+
+from .. import _core
+from ..arrays import DeviceArray, Form, PointArray, ScalarArray
+from ..curves import Curve
+from ..errors import InputError
+from ..failures import translated
+from .backend import Availability, MsmOptions, Outcome, PrepareOptions
+from .run import RunInfo
+
+_KINDS: Final = {
+    np.dtype(np.bool_): "bool",
+    np.dtype(np.uint8): "u8",
+    np.dtype(np.uint16): "u16",
+    np.dtype(np.uint32): "u32",
+    np.dtype(np.uint64): "u64",
+}
+_PHASES: Final = ("scalars", "buckets", "combine")
+_COUNTS: Final = ("additions", "inversions", "projective")
+
+
+def _on_host(operand: object) -> None:
+    if isinstance(operand, DeviceArray):
+        raise InputError(
+            f"the {operand.role} are in device memory and backend cpu was asked for",
+            accepted="arrays in host memory",
+            hint='Use backend="cuda" or "auto", or copy the array to the host yourself.',
+        )
+
+
+class CpuBases:
+    """Bases prepared for the native core."""
+
+    __slots__ = ("_bases", "_curve", "_points")
+
+    def __init__(self, points: PointArray, options: PrepareOptions) -> None:
+        self._curve = points.curve
+        with translated(self._curve):
+            self._bases = _core.prepare(
+                self._curve.name,
+                points.data,
+                points.form is Form.MONTGOMERY,
+                str(points.pending),
+                points.in_subgroup,
+                options.isa,
+            )
+        self._points = points.verified()
+
+    @property
+    def curve(self) -> Curve:
+        """The curve of the bases."""
+        return self._curve
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the prepared form occupies."""
+        return self._bases.nbytes
+
+    def __len__(self) -> int:
+        return len(self._bases)
+
+    def msm(self, vectors: Sequence[ScalarArray | DeviceArray], options: MsmOptions) -> list[Outcome]:
+        """One outcome a vector, see `Prepared.msm`."""
+        if not options.own_bases:
+            return [self._one(vector, options, len(vectors)) for vector in vectors]
+        outcomes, start = [], 0
+        for vector in vectors:
+            part = CpuBases(self._points[start : start + len(vector)], PrepareOptions(isa=self._bases.isa))
+            outcomes.append(part._one(vector, options, len(vectors)))
+            start += len(vector)
+        return outcomes
+
+    def _one(self, scalars: ScalarArray | DeviceArray, options: MsmOptions, batch: int) -> Outcome:
+        _on_host(scalars)
+        scalars = cast(ScalarArray, scalars)
+        data = scalars.data
+        if data.ndim == 2:
+            kind = "montgomery" if scalars.form is Form.MONTGOMERY else "full"
+        else:
+            kind = _KINDS[data.dtype]
+        if kind == "bool":
+            data = data.view(np.uint8)
+        started = time.perf_counter_ns()
+        with translated(self._curve):
+            x, y, is_infinity, facts = self._bases.msm(
+                data, kind, options.threads or 0, options.reduce, options.window, options.path,
+                options.endomorphism,
+            )  # fmt: skip
+        path, isa, window, windows, endomorphism, threads, terms, phases, counts = facts
+        run = RunInfo(
+            backend="cpu",
+            device="cpu",
+            curve=self._curve.name,
+            n=len(scalars),
+            batch=batch,
+            threads=threads,
+            isa=isa,
+            path=path,
+            window=window,
+            wall_ns=time.perf_counter_ns() - started,
+            phases_ns=dict(zip(_PHASES, phases, strict=True)),
+            evidence={
+                "windows": windows,
+                "endomorphism": endomorphism,
+                "terms": terms,
+                **dict(zip(_COUNTS, counts, strict=True)),
+            },
+        )
+        return Outcome(int.from_bytes(x, "little"), int.from_bytes(y, "little"), is_infinity, run)
+
+
+class CpuBackend:
+    """`backend="cpu"`."""
+
+    name = "cpu"
+
+    def availability(self) -> Availability:
+        """Always usable: every CPU runs the 64-bit path."""
+        return Availability(True)
+
+    def prepare(self, points: PointArray | DeviceArray, options: PrepareOptions) -> CpuBases:
+        """Bases in the core's form; makes the pending check in the same pass."""
+        _on_host(points)
+        return CpuBases(cast(PointArray, points), options)
+
+    def msm(
+        self, points: PointArray | DeviceArray, scalars: ScalarArray | DeviceArray, options: MsmOptions
+    ) -> Outcome:
+        """Prepare and multiply: preparing costs a few multiplications a point."""
+        bases = self.prepare(points, PrepareOptions(threads=options.threads, isa=options.isa))
+        return bases.msm([scalars], options)[0]
+
+
+_BACKEND: Final = CpuBackend()
+
+
+def backend() -> CpuBackend:
+    """The one instance."""
+    return _BACKEND

@@ -1,0 +1,159 @@
+"""From arguments of a call to operands: curve, form and check of each, one vector or a batch, host or device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import intake
+from ..arrays import Check, DeviceArray, Form, PointArray, ScalarArray, word
+from ..curves import Curve, curve as find_curve
+from ..errors import CurveMismatchError, InputTypeError, LengthError, OptionError, ShapeError, UnknownCurveError
+from ..point import Point
+
+PointOperand = PointArray | DeviceArray
+ScalarOperand = ScalarArray | DeviceArray
+
+
+def curve_of(named: str | Curve | None, *operands: object) -> Curve:
+    """The one curve that the argument and the operands name. Errors: `UnknownCurveError`, `CurveMismatchError`."""
+    found = None if named is None else find_curve(named)
+    for operand in operands:
+        if isinstance(operand, (list, tuple)) and operand:
+            operand = operand[0]
+        if not isinstance(operand, (PointArray, ScalarArray, Point, DeviceArray)):
+            continue
+        if found is None:
+            found = operand.curve
+        elif operand.curve is not found:
+            raise CurveMismatchError(
+                f"an operand belongs to {operand.curve.name} and the call is for {found.name}",
+                accepted="operands of one curve",
+            )
+    if found is None:
+        from ..curves import names
+
+        raise UnknownCurveError(
+            "the operands do not say which curve they belong to",
+            accepted=", ".join(names()),
+            hint='Pass curve="bn254", or make the points with ms.curve(name).points(data).',
+        )
+    return found
+
+
+def _agree(own: Form, asked: str | None, name: str, what: str) -> None:
+    """An operand that knows its form cannot be told another one."""
+    if asked is not None and word(Form, asked, name) is not own:
+        raise OptionError(
+            f"{name} = {str(asked)!r} contradicts {what} in {own} form",
+            accepted=f"{name}={own.value!r} or nothing",
+            hint="Convert with .to_form() if that is what you want.",
+        )
+
+
+def points_operand(
+    value: object, curve: Curve, *, form: str | None, check: str | None, assume_subgroup: bool
+) -> PointOperand:
+    """Points with the check that is still to be made by the backend."""
+    wanted = word(Check, check or Check.CURVE, "check")
+    if isinstance(value, PointArray):
+        _agree(value.form, form, "form", "points")
+        if check is None and not assume_subgroup:
+            return value
+        return value.wanting(wanted if check is not None else Check.NONE, assume_subgroup)
+    kind = word(Form, form or Form.CANONICAL, "form")
+    if intake.is_device_array(value):
+        shape, dtype = _device_layout(value, "points", (2, curve.limbs))
+        subgroup = curve.cofactor == 1 or assume_subgroup or wanted is Check.SUBGROUP
+        return DeviceArray(value, "points", curve, kind, shape, dtype, wanted, subgroup)
+    data = intake.point_array(value, curve)
+    return PointArray.unverified(data, curve, kind, wanted=wanted, assumed=assume_subgroup)
+
+
+def _device_layout(value: Any, role: str, tail: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
+    """Shape and dtype of a device array, by its interface; the data are not touched."""
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"]).name
+        if interface.get("strides") is not None and not _packed(shape, interface["strides"], np.dtype(dtype).itemsize):
+            raise ShapeError(
+                f"device {role} have strides {interface['strides']}", accepted="C-contiguous", hint="Copy them first."
+            )
+    else:
+        shape, dtype = tuple(value.shape), str(value.dtype).removeprefix("torch.")
+    wide = shape[1:] == tail and dtype == "uint64"
+    narrow = role == "scalars" and len(shape) == 1 and np.dtype(dtype) in intake.NARROW
+    if not (wide or narrow):
+        columns = ", ".join(str(size) for size in tail)
+        raise ShapeError(
+            f"device {role} have shape {shape} and dtype {dtype}",
+            accepted=f"uint64[n, {columns}]" + (", bool or uint8/16/32/64 [n]" if role == "scalars" else ""),
+        )
+    return shape, dtype
+
+
+def _packed(shape: tuple[int, ...], strides: Sequence[int], itemsize: int) -> bool:
+    step = itemsize
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size > 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
+def scalars_operand(value: object, curve: Curve, *, form: str | None, reduce: bool) -> ScalarOperand:
+    """One vector of scalars; the backend looks at their range."""
+    if isinstance(value, ScalarArray):
+        _agree(value.form, form, "scalar_form", "scalars")
+        if value.curve is not curve:
+            raise CurveMismatchError(f"scalars belong to {value.curve.name}", accepted=f"scalars of {curve.name}")
+        return value
+    kind = word(Form, form or Form.CANONICAL, "scalar_form")
+    if intake.is_device_array(value):
+        shape, dtype = _device_layout(value, "scalars", (intake.SCALAR_LIMBS,))
+        return DeviceArray(value, "scalars", curve, kind, shape, dtype)
+    return ScalarArray.unverified(intake.scalar_array(value, curve, reduce=reduce), curve, kind)
+
+
+def vectors_of(value: object) -> list[object] | None:
+    """The vectors of a batch (a 3-D array, or a sequence of vectors), or None if `value` is one vector."""
+    if isinstance(value, np.ndarray):
+        return list(value) if value.ndim == 3 else None
+    if isinstance(value, (list, tuple)):
+        first = value[0] if value else 0
+        vectors = isinstance(first, (list, tuple, ScalarArray, DeviceArray)) or (
+            intake.is_arraylike(first) and not isinstance(first, np.generic)
+        )
+        return list(value) if vectors or intake.is_device_array(first) else None
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and len(shape) == 3 and not isinstance(value, (PointArray, ScalarArray)):
+        if intake.is_device_array(value):
+            raise InputTypeError(
+                f"a batch on a device has shape {shape}",
+                accepted="a list of device vectors",
+                hint="Pass [batch[i] for i in range(len(batch))].",
+            )
+        return list(intake.as_array(value, "scalars"))
+    return None
+
+
+def fit(bases: int, scalars: int) -> None:
+    """More scalars than bases is an error; fewer use the prefix of the bases."""
+    if scalars > bases:
+        raise LengthError(
+            f"{scalars} scalars for {bases} bases",
+            accepted=f"at most {bases} scalars (fewer use the first bases)",
+            hint="Check that both arrays describe the same sum.",
+        )
+
+
+def fit_own(bases: int, lengths: Sequence[int]) -> None:
+    """With own bases the lengths of the vectors add up to the number of bases."""
+    if sum(lengths) != bases:
+        raise LengthError(
+            f"{len(lengths)} vectors of {sum(lengths)} scalars in all for {bases} bases of their own",
+            accepted=f"lengths that add up to {bases}",
+            hint="Without own_bases=True all vectors share the bases.",
+        )

@@ -1,0 +1,60 @@
+"""Which backend answers: strict by name, or `auto` by the chooser, with the one fallback that auto may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+from ..arrays import DeviceArray
+from ..curves import Curve
+from ..errors import BackendError, InputError
+from ..point import Point
+from ..settings import setting
+from . import registry
+from .backend import Backend, Choice, Outcome, Request
+
+Result = TypeVar("Result")
+
+
+class Selection(NamedTuple):
+    """A backend's name, why, and whether the request is strict (that backend or an error)."""
+
+    backend: str
+    reason: str
+    strict: bool
+
+
+def select(asked: str | None, request: Callable[[], Request], operands: tuple[object, ...]) -> Selection:
+    """Argument > using > environment > chooser. Data on a device stay there."""
+    name = setting("backend", asked)
+    if name != "auto":
+        return Selection(name, "", True)
+    if any(isinstance(operand, DeviceArray) for operand in operands):
+        return Selection("cuda", "the data are on a device", True)
+    policy = registry.chooser()
+    choice = Choice("cpu", "") if policy is None else policy.choose(request())
+    return Selection(choice.backend, choice.reason, choice.backend == "cpu")
+
+
+def carry_out(selection: Selection, work: Callable[[Backend], Result]) -> tuple[Result, str | None]:
+    """The result of `work` on the selected backend, and why another one had to answer, if so.
+
+    Only `auto` falls back, only to the CPU, and only on faults of the backend: bad input is bad everywhere.
+    """
+    try:
+        return work(registry.require(selection.backend)), None
+    except BackendError as error:
+        if selection.strict or isinstance(error, InputError):
+            raise
+        reason = f"{type(error).__name__}: {error}"
+    registry.note_fallback(selection.backend, reason)
+    return work(registry.require("cpu")), reason
+
+
+def point_of(outcome: Outcome, curve: Curve, selection: Selection, fallback: str | None) -> Point:
+    """The public result, marked with the choice and the fallback."""
+    run = outcome.run
+    if selection.reason or fallback:
+        run = replace(run, choice=selection.reason, fallback_reason=fallback)
+    return Point(curve, outcome.x, outcome.y, is_infinity=outcome.is_infinity, run=run)
