@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core, intake
-from .curves import Curve, curve as find_curve
+from .curves import Curve
+from .curves import curve as find_curve
 from .errors import OptionError, ScalarRangeError
 from .failures import translated
 from .point import Point
@@ -232,9 +233,7 @@ class ScalarArray:
 
     __slots__ = ("_curve", "_data", "_form")
 
-    def __init__(
-        self, data: object, *, curve: str | Curve, form: str = "canonical", reduce: bool = False
-    ) -> None:
+    def __init__(self, data: object, *, curve: str | Curve, form: str = "canonical", reduce: bool = False) -> None:
         self._curve = find_curve(curve)
         self._form = word(Form, form, "form")
         self._data = intake.scalar_array(data, self._curve, reduce=reduce)

@@ -143,11 +143,7 @@ class Curve:
 
 _HANDLES: Final[Mapping[str, Curve]] = MappingProxyType({name: Curve(table) for name, table in CURVES.items()})
 _WORDS: Final[Mapping[str, Curve]] = MappingProxyType(
-    {
-        word.replace("-", ""): _HANDLES[table.name]
-        for table in CURVES.values()
-        for word in (table.name, *table.aliases)
-    }
+    {word.replace("-", ""): _HANDLES[table.name] for table in CURVES.values() for word in (table.name, *table.aliases)}
 )
 
 

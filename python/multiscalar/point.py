@@ -99,7 +99,9 @@ class Point:
     def __sub__(self, other: object) -> Point:
         if not isinstance(other, Point):
             return NotImplemented
-        return self._like(reference.add(self.affine, reference.negate(self._other(other), self._curve.p), self._curve.p))
+        return self._like(
+            reference.add(self.affine, reference.negate(self._other(other), self._curve.p), self._curve.p)
+        )
 
     def __neg__(self) -> Point:
         return self._like(reference.negate(self.affine, self._curve.p))

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use multiscalar_core::curve::{Affine, CurveParams, tables};
 use multiscalar_core::field::{Field, Limbs};
-use multiscalar_core::msm::{self, MsmError, Options, Points, PrepareOptions, Prepared, Scalars, Stats};
+use multiscalar_core::msm::{self, Engines, MsmError, Options, Points, PrepareOptions, Prepared, Scalars, Stats};
 
 use crate::multiples;
 
@@ -41,7 +41,7 @@ pub trait AnyBases: Send + Sync {
     fn msm(&self, scalars: Scalars<'_>, options: &Options<'_>) -> Result<(Sum, Stats), MsmError>;
 }
 
-impl<C: CurveParams> AnyBases for Prepared<C> {
+impl<C: CurveParams<Field: Engines>> AnyBases for Prepared<C> {
     fn len(&self) -> usize {
         Prepared::len(self)
     }
@@ -73,7 +73,7 @@ pub trait AnyCurve: Send + Sync {
 
 struct Of<C>(PhantomData<C>);
 
-impl<C: CurveParams> AnyCurve for Of<C> {
+impl<C: CurveParams<Field: Engines>> AnyCurve for Of<C> {
     fn prepare(&self, points: Points<'_>, options: &PrepareOptions) -> Result<Box<dyn AnyBases>, MsmError> {
         msm::prepare::<C>(points, options).map(|bases| Box::new(bases) as Box<dyn AnyBases>)
     }

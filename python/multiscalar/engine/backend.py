@@ -96,9 +96,7 @@ class Backend(Protocol):
     def prepare(self, points: PointArray | DeviceArray, options: PrepareOptions) -> Prepared:
         """Bases in this backend's own form. The points were checked as the caller asked."""
 
-    def msm(
-        self, points: PointArray | DeviceArray, scalars: ScalarArray | DeviceArray, options: MsmOptions
-    ) -> Outcome:
+    def msm(self, points: PointArray | DeviceArray, scalars: ScalarArray | DeviceArray, options: MsmOptions) -> Outcome:
         """One-shot: raw arrays in, point out (scope `end-to-end`). Lengths are equal.
 
         `points.pending` is the check that the backend has to make (or have made by `points.verify()`); for device

@@ -135,9 +135,7 @@ class CpuBackend:
         _on_host(points)
         return CpuBases(cast(PointArray, points), options)
 
-    def msm(
-        self, points: PointArray | DeviceArray, scalars: ScalarArray | DeviceArray, options: MsmOptions
-    ) -> Outcome:
+    def msm(self, points: PointArray | DeviceArray, scalars: ScalarArray | DeviceArray, options: MsmOptions) -> Outcome:
         """Prepare and multiply: preparing costs a few multiplications a point."""
         bases = self.prepare(points, PrepareOptions(threads=options.threads, isa=options.isa))
         return bases.msm([scalars], options)[0]

@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import intake
 from ..arrays import Check, DeviceArray, Form, PointArray, ScalarArray, word
-from ..curves import Curve, curve as find_curve
+from ..curves import Curve
+from ..curves import curve as find_curve
 from ..errors import CurveMismatchError, InputTypeError, LengthError, OptionError, ShapeError, UnknownCurveError
 from ..point import Point
 
