@@ -37,6 +37,18 @@ class Field:
     def limbs32(self) -> int:
         return 2 * self.limbs64
 
+    @property
+    def two_adicity(self) -> int:
+        """s with p - 1 = 2^s t, t odd."""
+        return ((self.modulus - 1) & -(self.modulus - 1)).bit_length() - 1
+
+    @property
+    def two_adic_root(self) -> int:
+        """An element of order 2^s: the t-th power of the least quadratic non-residue."""
+        p = self.modulus
+        residue = next(a for a in range(2, p) if pow(a, (p - 1) // 2, p) == p - 1)
+        return pow(residue, (p - 1) >> self.two_adicity, p)
+
     def radix(self, bits: int, power: int = 1) -> int:
         """2^(bits * power) mod p."""
         return pow(2, bits * power, self.modulus)

@@ -23,6 +23,8 @@ impl FieldParams<{n}> for {name} {{
     const R: [u64; {n}] = {words(field.radix(r64), 64, n)};
     const R2: [u64; {n}] = {words(field.radix(r64, 2), 64, n)};
     const NEG_INV: u64 = 0x{field.neg_inverse(64):x};
+    const TWO_ADICITY: u32 = {field.two_adicity};
+    const TWO_ADIC_ROOT: [u64; {n}] = {words(field.two_adic_root * field.radix(r64) % field.modulus, 64, n)};
 }}
 
 impl LaneParams<{lanes}> for {name} {{
@@ -63,6 +65,7 @@ impl CurveParams for G1 {{
     type Field = Fp<Fq, {n}>;
     type Scalar = Fp<Fr, {scalar.limbs64}>;
     const NAME: &'static str = "{curve.name}";
+    const CODECS: &'static [&'static str] = &[{", ".join(f'"{name}"' for name in curve.codecs)}];
     const B: Self::Field = Fp::from_mont({mont(curve.b)});
     const COFACTOR: &'static [u64] = &{words(curve.cofactor, 64, max(1, -(-curve.cofactor.bit_length() // 64)))};
     const GENERATOR: (Self::Field, Self::Field) = (

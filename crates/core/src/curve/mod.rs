@@ -20,6 +20,8 @@ pub trait CurveParams: Copy + Debug + Eq + Send + Sync + 'static {
     type Scalar: PrimeField<Limbs = [u64; 4]>;
     /// The curve's name.
     const NAME: &'static str;
+    /// Names of the byte encodings that are defined for its points.
+    const CODECS: &'static [&'static str];
     /// The coefficient b; not zero.
     const B: Self::Field;
     /// Order of the curve over order of the subgroup.

@@ -143,6 +143,8 @@ impl<P: FieldParams<N>, const N: usize> Field for Fp<P, N> {
 impl<P: FieldParams<N>, const N: usize> PrimeField for Fp<P, N> {
     const BITS: u32 = P::BITS;
     const MODULUS: [u64; N] = P::MODULUS;
+    const TWO_ADICITY: u32 = P::TWO_ADICITY;
+    const TWO_ADIC_ROOT: Self = Self::from_mont(P::TWO_ADIC_ROOT);
 }
 
 impl<P: FieldParams<N>, const N: usize> core::fmt::Debug for Fp<P, N> {

@@ -73,6 +73,16 @@ pub const fn shift_right<const N: usize>(a: &[u64; N]) -> [u64; N] {
     half
 }
 
+/// a / 2^count in place, rounded down.
+pub fn shift_right_by(a: &mut [u64], count: u32) {
+    let (words, bits) = ((count / 64) as usize, count % 64);
+    for i in 0..a.len() {
+        let low = a.get(i + words).map_or(0, |limb| limb >> bits);
+        let high = if bits > 0 { a.get(i + words + 1).map_or(0, |limb| limb << (64 - bits)) } else { 0 };
+        a[i] = low | high;
+    }
+}
+
 /// Number of significant bits.
 pub fn bit_length(limbs: &[u64]) -> u32 {
     match limbs.iter().rposition(|&limb| limb != 0) {

@@ -8,11 +8,13 @@ mod adx;
 mod fp;
 mod inverse;
 pub mod limbs;
+mod sqrt;
 
 use core::fmt::Debug;
 use core::ops::{Add, Mul, Neg, Sub};
 
 pub use fp::Fp;
+pub use sqrt::SquareRoot;
 
 /// Constants of a modulus in N limbs of 64 bits, generated from `curves/*.toml`. R = 2^(64 N).
 pub trait FieldParams<const N: usize>: Copy + Debug + Eq + Send + Sync + 'static {
@@ -26,6 +28,10 @@ pub trait FieldParams<const N: usize>: Copy + Debug + Eq + Send + Sync + 'static
     const R2: [u64; N];
     /// -p^-1 mod 2^64.
     const NEG_INV: u64;
+    /// s with p - 1 = 2^s t, t odd.
+    const TWO_ADICITY: u32;
+    /// An element of order 2^s, in Montgomery form.
+    const TWO_ADIC_ROOT: [u64; N];
 }
 
 /// Constants of a modulus in L limbs of 52 bits, generated from `curves/*.toml`. R52 = 2^(52 L), 4p < R52.
@@ -93,6 +99,10 @@ pub trait PrimeField: Field {
     const BITS: u32;
     /// The modulus.
     const MODULUS: Self::Limbs;
+    /// s with p - 1 = 2^s t, t odd.
+    const TWO_ADICITY: u32;
+    /// An element of order 2^s.
+    const TWO_ADIC_ROOT: Self;
 }
 
 /// An array of 64-bit limbs, little-endian: `[u64; N]` for some N.

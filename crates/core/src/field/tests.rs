@@ -2,7 +2,7 @@
 
 use super::fp::mul_cios;
 use super::limbs::{add, bit, less, shift_right, sub};
-use super::{Field, FieldParams, Fp, inverse};
+use super::{Field, FieldParams, Fp, PrimeField, SquareRoot, inverse};
 use crate::curve::tables::{bls12_377, bls12_381, bn254};
 
 /// a·b mod p by doubling and adding.
@@ -76,6 +76,26 @@ fn inversion<P: FieldParams<N>, const N: usize>() {
     }
 }
 
+/// Squares have roots; a non-residue times a square has none; the root of unity has the order the tables rest on.
+fn square_roots<P: FieldParams<N>, const N: usize>() {
+    let roots = SquareRoot::<Fp<P, N>>::new();
+    let root = <Fp<P, N> as PrimeField>::TWO_ADIC_ROOT;
+    let order_two = (1..P::TWO_ADICITY).fold(root, |power, _| power.square());
+    assert_eq!(order_two, -Fp::ONE);
+    for a in samples(&P::MODULUS, 200) {
+        let element = Fp::<P, N>::from_mont(a);
+        let square = element.square();
+        let found = roots.sqrt(square).unwrap();
+        assert!(found == element || found == -element);
+        assert!(element.is_zero() || roots.sqrt(square * root).is_none());
+    }
+    // Logarithms of every length.
+    for power in core::iter::successors(Some(root), |power| Some(power.square())).take(P::TWO_ADICITY as usize).skip(1)
+    {
+        assert_eq!(roots.sqrt(power).map(Field::square), Some(power));
+    }
+}
+
 macro_rules! every_field {
     ($($name:ident: $params:ty, $limbs:literal;)*) => {$(
         #[test]
@@ -83,6 +103,7 @@ macro_rules! every_field {
             multiplication::<$params, $limbs>();
             lazy_operands::<$params, $limbs>();
             inversion::<$params, $limbs>();
+            square_roots::<$params, $limbs>();
         }
     )*};
 }

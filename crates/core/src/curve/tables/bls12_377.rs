@@ -15,6 +15,8 @@ impl FieldParams<6> for Fq {
     const R: [u64; 6] = [0x2cdffffffffff68, 0x51409f837fffffb1, 0x9f7db3a98a7d3ff2, 0x7b4e97b76e7c6305, 0x4cf495bf803c84e8, 0x8d6661e2fdf49a];
     const R2: [u64; 6] = [0xb786686c9400cd22, 0x329fcaab00431b1, 0x22a5f11162d6b46d, 0xbfdf7d03827dc3ac, 0x837e92f041790bf9, 0x6dfccb1e914b88];
     const NEG_INV: u64 = 0x8508bfffffffffff;
+    const TWO_ADICITY: u32 = 46;
+    const TWO_ADIC_ROOT: [u64; 6] = [0x68f876aa8bb191f2, 0x254e4780a6722e51, 0xa818ea191f8a0eaf, 0x2c1a6dd31d8d5057, 0xcce5a0cba0df931b, 0xba7904c8cf8495];
 }
 
 impl LaneParams<8> for Fq {
@@ -36,6 +38,8 @@ impl FieldParams<4> for Fr {
     const R: [u64; 4] = [0x7d1c7ffffffffff3, 0x7257f50f6ffffff2, 0x16d81575512c0fee, 0xd4bda322bbb9a9d];
     const R2: [u64; 4] = [0x25d577bab861857b, 0xcc2c27b58860591f, 0xa7cc008fe5dc8593, 0x11fdae7eff1c939];
     const NEG_INV: u64 = 0xa117fffffffffff;
+    const TWO_ADICITY: u32 = 47;
+    const TWO_ADIC_ROOT: [u64; 4] = [0x3c3d3ca739381fb2, 0x9a14cda3ec99772b, 0xd7aacc7c59724826, 0xd1ba211c5cc349c];
 }
 
 impl LaneParams<5> for Fr {
@@ -55,6 +59,7 @@ impl CurveParams for G1 {
     type Field = Fp<Fq, 6>;
     type Scalar = Fp<Fr, 4>;
     const NAME: &'static str = "bls12-377";
+    const CODECS: &'static [&'static str] = &["sec", "arkworks", "gnark", "snarkvm", "icicle"];
     const B: Self::Field = Fp::from_mont([0x2cdffffffffff68, 0x51409f837fffffb1, 0x9f7db3a98a7d3ff2, 0x7b4e97b76e7c6305, 0x4cf495bf803c84e8, 0x8d6661e2fdf49a]);
     const COFACTOR: &'static [u64] = &[0x0, 0x170b5d4430000000];
     const GENERATOR: (Self::Field, Self::Field) = (

@@ -15,6 +15,8 @@ impl FieldParams<6> for Fq {
     const R: [u64; 6] = [0x760900000002fffd, 0xebf4000bc40c0002, 0x5f48985753c758ba, 0x77ce585370525745, 0x5c071a97a256ec6d, 0x15f65ec3fa80e493];
     const R2: [u64; 6] = [0xf4df1f341c341746, 0xa76e6a609d104f1, 0x8de5476c4c95b6d5, 0x67eb88a9939d83c0, 0x9a793e85b519952d, 0x11988fe592cae3aa];
     const NEG_INV: u64 = 0x89f3fffcfffcfffd;
+    const TWO_ADICITY: u32 = 1;
+    const TWO_ADIC_ROOT: [u64; 6] = [0x43f5fffffffcaaae, 0x32b7fff2ed47fffd, 0x7e83a49a2e99d69, 0xeca8f3318332bb7a, 0xef148d1ea0f4c069, 0x40ab3263eff0206];
 }
 
 impl LaneParams<8> for Fq {
@@ -36,6 +38,8 @@ impl FieldParams<4> for Fr {
     const R: [u64; 4] = [0x1fffffffe, 0x5884b7fa00034802, 0x998c4fefecbc4ff5, 0x1824b159acc5056f];
     const R2: [u64; 4] = [0xc999e990f3f29c6d, 0x2b6cedcb87925c23, 0x5d314967254398f, 0x748d9d99f59ff11];
     const NEG_INV: u64 = 0xfffffffeffffffff;
+    const TWO_ADICITY: u32 = 32;
+    const TWO_ADIC_ROOT: [u64; 4] = [0x9cab6d5c0c17f47c, 0x1ce1e93dfd4b71e5, 0xd6db230471dd505, 0x3f0ee990743a3b6a];
 }
 
 impl LaneParams<5> for Fr {
@@ -55,6 +59,7 @@ impl CurveParams for G1 {
     type Field = Fp<Fq, 6>;
     type Scalar = Fp<Fr, 4>;
     const NAME: &'static str = "bls12-381";
+    const CODECS: &'static [&'static str] = &["sec", "zcash", "arkworks", "gnark", "icicle"];
     const B: Self::Field = Fp::from_mont([0xaa270000000cfff3, 0x53cc0032fc34000a, 0x478fe97a6b0a807f, 0xb1d37ebee6ba24d7, 0x8ec9733bbf78ab2f, 0x9d645513d83de7e]);
     const COFACTOR: &'static [u64] = &[0x8c00aaab0000aaab, 0x396c8c005555e156];
     const GENERATOR: (Self::Field, Self::Field) = (

@@ -15,6 +15,8 @@ impl FieldParams<4> for Fq {
     const R: [u64; 4] = [0xd35d438dc58f0d9d, 0xa78eb28f5c70b3d, 0x666ea36f7879462c, 0xe0a77c19a07df2f];
     const R2: [u64; 4] = [0xf32cfc5b538afa89, 0xb5e71911d44501fb, 0x47ab1eff0a417ff6, 0x6d89f71cab8351f];
     const NEG_INV: u64 = 0x87d20782e4866389;
+    const TWO_ADICITY: u32 = 1;
+    const TWO_ADIC_ROOT: [u64; 4] = [0x68c3488912edefaa, 0x8d087f6872aabf4f, 0x51e1a24709081231, 0x2259d6b14729c0fa];
 }
 
 impl LaneParams<5> for Fq {
@@ -36,6 +38,8 @@ impl FieldParams<4> for Fr {
     const R: [u64; 4] = [0xac96341c4ffffffb, 0x36fc76959f60cd29, 0x666ea36f7879462e, 0xe0a77c19a07df2f];
     const R2: [u64; 4] = [0x1bb8e645ae216da7, 0x53fe3ab1e35c59e3, 0x8c49833d53bb8085, 0x216d0b17f4e44a5];
     const NEG_INV: u64 = 0xc2e1f593efffffff;
+    const TWO_ADICITY: u32 = 28;
+    const TWO_ADIC_ROOT: [u64; 4] = [0x636e735580d13d9c, 0xa22bf3742445ffd6, 0x56452ac01eb203d8, 0x1860ef942963f9e7];
 }
 
 impl LaneParams<5> for Fr {
@@ -55,6 +59,7 @@ impl CurveParams for G1 {
     type Field = Fp<Fq, 4>;
     type Scalar = Fp<Fr, 4>;
     const NAME: &'static str = "bn254";
+    const CODECS: &'static [&'static str] = &["sec", "arkworks", "gnark", "icicle"];
     const B: Self::Field = Fp::from_mont([0x7a17caa950ad28d7, 0x1f6ac17ae15521b9, 0x334bea4e696bd284, 0x2a1f6744ce179d8e]);
     const COFACTOR: &'static [u64] = &[0x1];
     const GENERATOR: (Self::Field, Self::Field) = (
