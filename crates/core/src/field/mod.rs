@@ -7,6 +7,8 @@
 mod adx;
 mod fp;
 mod inverse;
+#[cfg(target_arch = "x86_64")]
+pub mod lanes;
 pub mod limbs;
 mod sqrt;
 

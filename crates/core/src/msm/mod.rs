@@ -14,6 +14,8 @@ mod engines;
 mod error;
 mod grid;
 mod isa;
+#[cfg(target_arch = "x86_64")]
+pub mod lane_adder;
 mod options;
 mod pool;
 mod prepare;
