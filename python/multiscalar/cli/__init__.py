@@ -1,0 +1,73 @@
+"""The command `msm`: one module a command, imported only when that command is called.
+
+`COMMANDS` is the list of them. Data goes to stdout, everything else to stderr. Exit codes: 0 all well, 1 a result was
+wrong or a gate failed, 2 bad usage, 3 a backend or peer that was asked for is not to be had.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+
+__all__ = ["COMMANDS", "main"]
+
+# name -> (module that offers `command`, or `app` for a group; its line in the overview)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "info": ("info", "This machine: CPU, instruction sets, threads, GPU, versions."),
+    "bench": ("bench", "Time multi-scalar multiplications, every result checked."),
+    "compare": ("compare", "Compare two records, or CPU with GPU here."),
+    "check": ("check", "Judge a record by rules that anyone can run."),
+    "report": ("report", "One self-contained HTML page from records."),
+    "peers": ("peers", "Other people's libraries: status, build."),
+    "doctor": ("doctor", "Why is the timing unstable? Measured, ranked, with cures."),
+    "story": ("story", "The two stories, one command each: cutoff, stability."),
+    "calibrate": ("calibrate", "Measure where CPU and GPU win on this machine."),
+    "explain": ("explain", "Why `auto` would choose what it chooses."),
+    "prove": ("prove", "Prove a circuit with Varuna, timed and verified."),
+    "verify": ("verify", "Verify a proof."),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Entry point of the command."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
+    app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+                      context_settings={"help_option_names": ["-h", "--help"]},
+                      help="Multi-scalar multiplication on CPU and NVIDIA GPU: measured, explained, checked.")
+    app.callback(invoke_without_command=True)(_root)
+    for name, (module, line) in COMMANDS.items():
+        if name == wanted:
+            _register(app, name, module)
+        elif _exists(module):
+            app.command(name, help=line)(_elsewhere)
+    app(arguments, prog_name="msm")
+
+
+def _root(version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:
+    if version:
+        from .. import __version__
+
+        typer.echo(f"msm {__version__}")
+        raise typer.Exit
+
+
+def _elsewhere() -> None:
+    """Stands in the overview for a command whose module is not imported in this call."""
+
+
+def _exists(module: str) -> bool:
+    return importlib.util.find_spec(f"{__name__}.{module}") is not None
+
+
+def _register(app: typer.Typer, name: str, module: str) -> None:
+    loaded: Any = importlib.import_module(f"{__name__}.{module}")
+    if hasattr(loaded, "app"):
+        app.add_typer(loaded.app, name=name)
+    else:
+        command: Callable[..., Any] = loaded.command
+        app.command(name)(command)

@@ -1,0 +1,74 @@
+"""`msm info`: what this machine is and which of it multiscalar uses."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import typer
+
+from .. import __version__
+from ..engine import registry
+from ..lab.machine import machine_facts, version_facts
+
+__all__ = ["command", "fitting_extra"]
+
+# CUDA 13 needs driver 580 (NVIDIA release notes); below compute capability 7.5 there are no kernels.
+_CU13_DRIVER = 580
+_LEAST_CAPABILITY = (7, 5)
+
+
+def fitting_extra(gpu: dict[str, Any]) -> str:
+    """One sentence: which extra fits this GPU, or why none does."""
+    if "none" in gpu:
+        return f"none ({gpu['none']})"
+    capability = gpu.get("compute_capability")
+    if capability and tuple(map(int, capability.split("."))) < _LEAST_CAPABILITY:
+        return (f"none: {gpu.get('name', 'this GPU')} has compute capability {capability}; "
+                f"{'.'.join(map(str, _LEAST_CAPABILITY))} or later is needed")
+    major = str(gpu.get("driver", "")).split(".")[0]
+    if not major.isdigit():
+        return "cu12 or cu13: the driver's version is unknown"
+    extra = "cu13" if int(major) >= _CU13_DRIVER else "cu12"
+    return f"pip install 'multiscalar[{extra}]' (driver {gpu['driver']}; cu13 needs >= {_CU13_DRIVER})"
+
+
+def facts() -> dict[str, Any]:
+    """All facts, plain values."""
+    machine = machine_facts()
+    backends = {}
+    for name in registry.names():
+        state = registry.availability(name)
+        backends[name] = "usable" if state.usable else " ".join(part for part in (state.reason, state.hint) if part)
+    return {"multiscalar": __version__, "system": machine["system"], "cpu": {**machine["cpu"], **_core_facts()},
+            "gpu": machine["gpu"], "extra": fitting_extra(machine["gpu"]), "backends": backends,
+            "versions": version_facts()}
+
+
+def _core_facts() -> dict[str, Any]:
+    """What the native core says of itself: the instruction set in use and those this CPU could run."""
+    from ..engine.cpu import describe
+
+    return dict(describe())
+
+
+def command(as_json: bool = typer.Option(False, "--json", help="Print one JSON document.")) -> None:
+    """Show CPU, instruction set in use, threads after cgroup and affinity, GPU, driver, versions, and the extra to install."""
+    found = facts()
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    typer.echo(f"multiscalar {found['multiscalar']} on {found['system']}")
+    for section in ("cpu", "gpu", "backends", "versions"):
+        typer.echo(f"\n{section}")
+        for key, value in found[section].items():
+            typer.echo(f"  {key.replace('_', ' '):<20} {_text(key, value)}")
+    typer.echo(f"\nextra for this GPU     {found['extra']}")
+
+
+def _text(key: str, value: Any) -> str:
+    if key.endswith("_bytes"):
+        return f"{value / 2**30:.1f} GiB"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,107 @@
+"""Options that several commands share, with one wording, and the parsers behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from .. import curves
+from ..errors import MultiscalarError
+from ..lab.formats import Format
+from ..lab.sizes import PRESETS, parse_sizes
+from ..lab.subject import Scope
+
+__all__ = ["Batch", "CurveNames", "Formats", "Isa", "IsaOption", "Paths", "Peers", "Precision", "Precompute", "Preset",
+           "PresetOption", "Quick", "RecordFile", "Repeats", "Resume", "Scopes", "Seed", "Shapes", "Sizes", "Threads",
+           "TimeLimit", "Warmups", "curve_names", "fail", "scopes", "sizes_of", "words"]
+
+T = TypeVar("T")
+
+
+class Preset(StrEnum):
+    """Names of size lists."""
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+    BOUNDARY = "boundary"
+
+
+class Isa(StrEnum):
+    """Instruction set of the CPU backend."""
+
+    AUTO = "auto"
+    SCALAR = "scalar"
+    IFMA256 = "ifma256"
+    IFMA512 = "ifma512"
+
+
+CurveNames = Annotated[str, typer.Option("--curve", help="Curve, or a list: bn254, bls12-377, bls12-381.")]
+Sizes = Annotated[str | None, typer.Option("--sizes", help="Numbers of terms: 1025, 2^10,2^16 or 2^8..2^18.")]
+PresetOption = Annotated[Preset | None, typer.Option("--preset", help="Named sizes: 2^7, 2^15, 2^20, or the eight "
+                                                     "around snarkVM's cutoff.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of inputs and of the order of turns.")]
+Warmups = Annotated[int, typer.Option("--warmups", min=0, help="Untimed calls before the samples.")]
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Samples a row (the least, with --precision).")]
+Precision = Annotated[float | None, typer.Option("--precision", min=0.0001, max=1.0, help="Go on until the interval of "
+                                                 "the median is within ± this share, e.g. 0.01.")]
+TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.1, help="Most measured seconds a row.")]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, max=1024, help="CPU threads a call; default: all that "
+                                             "affinity and cgroup allow.")]
+Paths = Annotated[str | None, typer.Option("--paths", help="Ours: cpu, cuda, auto (list). Default: what is here.")]
+Peers = Annotated[str, typer.Option("--peers", help="Other libraries beside ours: gnark,arkworks,... (`msm peers`).")]
+Shapes = Annotated[str, typer.Option("--shape", help="Scalars: uniform, small, bits, equal, ... (list).")]
+Scopes = Annotated[str, typer.Option("--scope", help="What is timed: end-to-end, resident-bases, resident, first-call.")]
+IsaOption = Annotated[str, typer.Option("--isa", help="CPU instruction set: auto, scalar, ifma256, ifma512 (list).")]
+Batch = Annotated[int, typer.Option("--batch", min=1, help="Scalar vectors a call over the same bases.")]
+Precompute = Annotated[str | None, typer.Option("--precompute", help="Tables: a factor, a budget such as 2GiB, auto.")]
+Formats = Annotated[Format, typer.Option("--format", help="How to print the rows.")]
+RecordFile = Annotated[Path | None, typer.Option("--record", dir_okay=False, help="Append raw samples and machine "
+                                                 "facts to this JSONL file.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Skip what the record already has.")]
+Quick = Annotated[bool, typer.Option("--quick", help="3 repeats, 10 s a row: a first look, wide intervals.")]
+
+
+def fail(message: str, code: int = 2) -> typer.Exit:
+    """Print one line to stderr and make the exit to raise."""
+    typer.echo(f"msm: {message}", err=True)
+    return typer.Exit(code)
+
+
+def words(text: str | None, parse: Callable[[str], T], accepted: str) -> list[T]:
+    """A comma-separated list, each word parsed; a bad one ends the command with what would have been right."""
+    out: list[T] = []
+    for word in (part.strip() for part in (text or "").split(",")):
+        if not word:
+            continue
+        try:
+            out.append(parse(word))
+        except (ValueError, MultiscalarError):
+            raise fail(f"{word!r} is not one of {accepted}") from None
+    return list(dict.fromkeys(out))
+
+
+def curve_names(text: str) -> list[str]:
+    """Canonical curve names."""
+    return words(text, lambda word: curves.curve(word).name, ", ".join(curves.names()))
+
+
+def scopes(text: str) -> list[Scope]:
+    """Scopes by name."""
+    return words(text, Scope, ", ".join(Scope))
+
+
+def sizes_of(sizes: str | None, preset: Preset | None, default: Preset = Preset.MEDIUM) -> Sequence[int]:
+    """Sizes from `--sizes` or `--preset`; both together are a mistake."""
+    if sizes is not None and preset is not None:
+        raise fail("give --sizes or --preset, not both")
+    if sizes is None:
+        return PRESETS[preset or default]
+    try:
+        return parse_sizes(sizes)
+    except ValueError as error:
+        raise fail(str(error)) from None

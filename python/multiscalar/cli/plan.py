@@ -1,0 +1,73 @@
+"""From options to a plan: which subjects, on which cases, in which order."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from ..engine import registry
+from ..lab.msmcase import Kind, Question, msm_case
+from ..lab.subject import Case, Scope, Subject
+from ..lab.subjects.own import Own
+
+__all__ = ["Plan", "own_subjects", "peer_subjects", "questions"]
+
+OWN = ("cpu", "cuda", "auto")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cases in order, each put to all subjects."""
+
+    cases: Sequence[Case]
+    subjects: Sequence[Subject]
+
+    @property
+    def cells(self) -> int:
+        """Rows the plan will have."""
+        return len(self.cases) * len(self.subjects)
+
+
+def own_subjects(asked: Sequence[str] | None) -> list[Subject]:
+    """Our backends. Asked by name they are taken as they are (and may become UNAVAILABLE rows); by default `cpu`, and
+    where a GPU is to be had `cuda` and `auto` as well; else one line on stderr says why not."""
+    if asked is not None:
+        return [Own(name) for name in asked]
+    state = registry.availability("cuda")
+    if state.usable:
+        return [Own(name) for name in OWN]
+    typer.echo(f"cuda: {state.reason}; not measured", err=True)
+    return [Own("cpu")]
+
+
+def peer_subjects(names: Sequence[str], *, build: bool = True) -> list[Subject]:
+    """Peers by name, built on first use; one that is not to be had becomes an UNAVAILABLE row."""
+    if not names:
+        return []
+    from ..lab.subjects.peer import peer_subject
+
+    def say(line: str) -> None:
+        typer.echo(line, err=True)
+
+    return [peer_subject(name, build=build, say=say) for name in names]
+
+
+def questions(*, curves: Sequence[str], sizes: Sequence[int], shapes: Sequence[str], scopes: Sequence[Scope],
+              isas: Sequence[str], seed: int, threads: int | None, batch: int, precompute: str | None,
+              inputs: Kind = Kind.KNOWN) -> list[Case]:
+    """The cases of every combination, sizes innermost but one so that inputs are reused between scopes and ISAs."""
+    return [
+        msm_case(Question(curve=curve, n=n, seed=seed, shape=shape, scope=scope, threads=threads, isa=isa, batch=batch,
+                          precompute=precompute, inputs=inputs))
+        for curve, shape, n, scope, isa in itertools.product(curves, shapes, sizes, scopes, isas)
+    ]
+
+
+def record_parent(path: Path) -> bool:
+    """Whether the record's folder can be written."""
+    return os.access(path.resolve().parent, os.W_OK) or not path.resolve().parent.exists()

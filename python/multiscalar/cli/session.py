@@ -1,0 +1,111 @@
+"""One measuring session: opens the record, runs a plan under the runner, keeps what was measured on Ctrl-C."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+import uuid
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import typer
+
+from ..lab.machine import machine_facts, version_facts
+from ..lab.record import SCHEMA_VERSION, Measurements, Record, RecordError, gather, read_record
+from ..lab.runner import Runner
+from ..lab.status import Status, exit_code
+from ..lab.stopping import Stopping
+from ..lab.subject import Place
+from ..lab.telemetry.nvml import open_device
+from ..lab.warmup import ClockReading, Warmup
+from .options import fail
+from .plan import Plan
+from .progress import Progress
+
+__all__ = ["Session", "measure", "verdict"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """How to measure."""
+
+    seed: int = 5090
+    warmup: Warmup = Warmup()
+    stopping: Stopping = Stopping()
+    record: Path | None = None
+    resume: bool = False
+    quiet: bool = False
+
+
+def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
+    """Run the plan. Returns all the record's measurements that belong to the plan, and whether it was completed."""
+    done, earlier = _earlier(session)
+    try:
+        record = Record(session.record)
+    except OSError as error:
+        raise fail(f"cannot write the record: {error}") from None
+    run = uuid.uuid4().hex[:16]
+    record.append("run", schema=SCHEMA_VERSION, run=run, started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                  command=shlex.join(["msm", *sys.argv[1:]])[:4096], seed=session.seed,
+                  policy={"warmup": asdict(session.warmup), "stopping": asdict(session.stopping)},
+                  machine=machine_facts(), versions=version_facts())
+    record.flush(sync=True)
+    progress = Progress(plan.cells, quiet=session.quiet)
+    runner = Runner(record, seed=session.seed, warmup=session.warmup, stopping=session.stopping, watcher=progress,
+                    clock=_clock(plan), done=done)
+    complete = True
+    try:
+        runner.run_all((case, plan.subjects) for case in plan.cases)
+    except KeyboardInterrupt:
+        complete = False
+        progress.close()
+        hint = f" (--resume --record {session.record} goes on)" if session.record else ""
+        typer.echo(f"interrupted: what was measured is kept{hint}", err=True)
+    finally:
+        progress.close()
+        record.append("end", run=run, complete=complete)
+        record.close()
+    return gather([*earlier, *record.lines]), complete
+
+
+def _earlier(session: Session) -> tuple[frozenset[str], Iterable[dict[str, object]]]:
+    """Finished cells of the record when resuming, and its lines."""
+    if not session.resume:
+        return frozenset(), ()
+    if session.record is None:
+        raise fail("--resume needs --record FILE")
+    if not session.record.exists():
+        return frozenset(), ()
+    from ..lab.record import read_lines
+
+    try:
+        lines = list(read_lines(session.record))
+        cells = gather(lines).cells.values()
+    except RecordError as error:
+        raise fail(str(error)) from None
+    return frozenset(cell.id for cell in cells if cell.result is not None), lines
+
+
+def _clock(plan: Plan) -> ClockReading | None:
+    """The SM clock as the warm-up's signal, when a GPU is measured and NVML answers."""
+    if all(subject.place is Place.CPU for subject in plan.subjects):
+        return None
+    device, _ = open_device()
+    return device.sm_clock if device else None
+
+
+def verdict(measurements: Measurements, complete: bool) -> int:
+    """Exit code of a session: 130 when interrupted, as shells expect."""
+    if not complete:
+        return 130
+    return exit_code(cell.status or Status.ERROR for cell in measurements.cells.values())
+
+
+def read(paths: list[Path]) -> Measurements:
+    """Records from files, or exit 2 with the reason."""
+    try:
+        return read_record(paths)
+    except (OSError, RecordError) as error:
+        raise fail(str(error)) from None

@@ -1,0 +1,122 @@
+"""Facts of this machine for records and `msm info`: CPU, ISA, quota, memory, GPU, versions. Names nobody, no serials."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from .telemetry.nvml import open_device
+
+__all__ = ["cgroup_quota", "cpu_facts", "gpu_facts", "machine_facts", "usable_cpus", "version_facts"]
+
+_ISA_FLAGS = ("bmi2", "adx", "avx2", "avx512f", "avx512vl", "avx512ifma", "avx_ifma")
+_PACKAGES = ("numpy", "cuda-core", "cuda-bindings", "nvidia-ml-py", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
+
+
+def _read(path: str | Path) -> str | None:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def cgroup_quota() -> float | None:
+    """CPUs' worth of time the control group allows, or None without a limit. cgroup v2, then v1."""
+    group = (_read("/proc/self/cgroup") or "").split("::")[-1].split("\n")[0].strip() or "/"
+    for folder in dict.fromkeys((f"/sys/fs/cgroup{group}", "/sys/fs/cgroup")):
+        text = _read(Path(folder) / "cpu.max")
+        if text:
+            quota, _, period = text.partition(" ")
+            if quota != "max":
+                return int(quota) / int(period or 100_000)
+    quota, period = _read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), _read("/sys/fs/cgroup/cpu/cpu.cfs_period_us")
+    if quota and period and int(quota) > 0:
+        return int(quota) / int(period)
+    return None
+
+
+def usable_cpus() -> int:
+    """CPUs this process may use after affinity and cgroup quota, at least 1."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cgroup_quota()
+    return max(1, min(allowed, round(quota)) if quota else allowed)
+
+
+def cpu_facts() -> dict[str, Any]:
+    """Model, features that matter here, counts, quota, governor, memory, virtualisation."""
+    info = _read("/proc/cpuinfo") or ""
+    entries = dict(part.split(":", 1) for line in info.split("\n\n")[0].splitlines() if ":" in line
+                   for part in [line])
+    entries = {key.strip(): value.strip() for key, value in entries.items()}
+    flags = entries.get("flags", "").split()
+    facts: dict[str, Any] = {
+        "model": entries.get("model name") or platform.processor() or platform.machine(),
+        "family": " ".join(entries[k] for k in ("cpu family", "model", "stepping") if k in entries) or None,
+        "architecture": platform.machine(),
+        "features": [flag for flag in _ISA_FLAGS if flag in flags],
+        "logical_cpus": os.cpu_count(),
+        "usable_cpus": usable_cpus(),
+        "cgroup_quota": cgroup_quota(),
+        "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "hypervisor": "hypervisor" in flags or None,
+        "memory_bytes": _memory(),
+        "load1": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    }
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def _memory() -> int | None:
+    for line in (_read("/proc/meminfo") or "").splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def gpu_facts() -> dict[str, Any]:
+    """Facts of the GPU, or {"none": reason}."""
+    device, reason = open_device()
+    return device.facts() if device else {"none": reason}
+
+
+def system_name() -> str:
+    """Operating system; WSL is named, since its driver answers less."""
+    release = platform.release()
+    wsl = " (WSL2)" if "microsoft" in release.lower() else ""
+    return f"{platform.system()} {release}{wsl}"
+
+
+def version_facts() -> dict[str, str]:
+    """Versions of this package, its commit where it runs from a checkout, Python and what it stands on."""
+    facts = {"python": platform.python_version(), "implementation": sys.implementation.name}
+    for name in ("multiscalar", *_PACKAGES):
+        try:
+            facts[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    commit = _commit()
+    if commit:
+        facts["commit"] = commit
+    return facts
+
+
+def _commit() -> str | None:
+    """Short commit of the checkout this file lies in, with `+` for local changes; None for an installed package."""
+    here = Path(__file__).resolve().parent
+    if not any((parent / ".git").exists() for parent in here.parents):
+        return None
+    try:
+        done = subprocess.run(["git", "-C", str(here), "describe", "--always", "--dirty=+", "--abbrev=12"],
+                              capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def machine_facts() -> dict[str, Any]:
+    """All of it, as the record's `machine`."""
+    return {"system": system_name(), "cpu": cpu_facts(), "gpu": gpu_facts()}

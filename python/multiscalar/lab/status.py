@@ -1,0 +1,49 @@
+"""What became of a measurement: the one word that stands in the `status` column, and the exit code it leads to.
+
+The words are those of every format, record and peer; a row has a time only where the word is `ok`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+__all__ = ["Status", "SubjectError", "exit_code"]
+
+
+class Status(StrEnum):
+    """Outcome of one cell (a subject on one case)."""
+
+    OK = "ok"
+    MISMATCH = "MISMATCH"
+    ERROR = "ERROR"
+    TIMEOUT = "TIMEOUT"
+    CRASHED = "CRASHED"
+    UNSUPPORTED = "UNSUPPORTED"
+    UNAVAILABLE = "UNAVAILABLE"
+    NOT_ATTESTED = "NOT_ATTESTED"
+    UNVERIFIED = "UNVERIFIED"
+
+
+# A library that does not do a curve is a fact, not a failure; nor is a true result whose place is unproven.
+_HARMLESS = frozenset({Status.OK, Status.UNSUPPORTED, Status.UNVERIFIED})
+
+
+class SubjectError(Exception):
+    """A subject could not do what it was asked; `status` and `reason` become its row."""
+
+    def __init__(self, status: Status, reason: str) -> None:
+        super().__init__(f"{status}: {reason}")
+        self.status = status
+        self.reason = reason
+
+
+def exit_code(statuses: Iterable[Status]) -> int:
+    """0 all well, 1 a result was wrong or failed, 3 something asked for is not to be had (1 wins over 3)."""
+    worst = 0
+    for status in statuses:
+        if status is Status.UNAVAILABLE:
+            worst = worst or 3
+        elif status not in _HARMLESS:
+            return 1
+    return worst

@@ -1,0 +1,131 @@
+"""Our own backends as lab subjects, called through the public API as a user would.
+
+The timed region holds the call and nothing else: process CPU time is read outside the wall clock's two readings.
+Arrays are validated before, as the peers' typed points are; `end-to-end` times `msm` on raw host arrays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import multiscalar as ms
+
+from ...engine import registry
+from ..status import Status, SubjectError
+from ..subject import Case, Evidence, Place, Sample, Scope
+
+if TYPE_CHECKING:
+    from ...engine.run import RunInfo
+    from ...point import Point
+    from ..msmcase import MsmInputs
+
+__all__ = ["Own"]
+
+_PLACES = {"cpu": Place.CPU, "cuda": Place.GPU, "auto": Place.ANY}
+# Phases that move or repack data; everything else is the multiplication itself.
+_COPY_PHASES = frozenset({"copy", "copy_in", "copy_out", "upload", "download", "pack", "prepare", "convert"})
+
+
+class Own:
+    """`cpu`, `cuda` or `auto`."""
+
+    def __init__(self, backend: str) -> None:
+        self.name = backend
+        self.place = _PLACES[backend]
+        self._call: Callable[[], list[Point]] | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """Package version and, once prepared, nothing else: the machine's facts are in the run line."""
+        return {"library": "multiscalar", "version": ms.__version__, "backend": self.name}
+
+    def prepare(self, case: Case, inputs: Any) -> None:
+        """Bind the call that the scope times."""
+        if self.name != "auto":
+            state = registry.availability(self.name)
+            if not state.usable:
+                raise SubjectError(Status.UNAVAILABLE, state.reason)
+        try:
+            self._call = _bind(self.name, case, inputs)
+        except ms.errors.BackendUnavailableError as error:
+            raise SubjectError(Status.UNAVAILABLE, str(error)) from None
+        except ms.errors.MultiscalarError as error:
+            raise SubjectError(Status.ERROR, str(error)) from None
+
+    def take(self, count: int, warmups: int) -> Sequence[Sample]:
+        """Timed calls; the results are Points, turned into plain pairs afterwards."""
+        assert self._call is not None, "prepare first"
+        try:
+            for _ in range(warmups):
+                self._call()
+            return [self._sample() for _ in range(count)]
+        except ms.errors.MultiscalarError as error:
+            raise SubjectError(Status.ERROR, str(error)) from None
+
+    def _sample(self) -> Sample:
+        call = self._call
+        assert call is not None
+        cpu = time.process_time_ns()
+        start = time.perf_counter_ns()
+        points = call()
+        end = time.perf_counter_ns()
+        cpu = time.process_time_ns() - cpu
+        run = points[0].run
+        copy, device = _split(run)
+        return Sample(start, end - start, cpu, [(p.x, p.y) for p in points], copy, device, _evidence(run))
+
+    def close(self) -> None:
+        """Drop the bases and inputs."""
+        self._call = None
+
+
+def _bind(backend: str, case: Case, inputs: MsmInputs) -> Callable[[], list[Point]]:
+    labels = case.labels
+    scope = Scope(str(labels["scope"]))
+    options: dict[str, Any] = {"threads": labels["threads"], "isa": labels["isa"]}
+    vectors = list(inputs.scalars)
+    if scope is Scope.FIRST_CALL:
+        raise SubjectError(Status.UNSUPPORTED, "first-call is measured in a fresh process")
+    if scope is Scope.END_TO_END:
+        points = inputs.points
+        return lambda: [ms.msm(points, vector, backend=backend, **options) for vector in vectors]
+    bases = ms.Bases(inputs.points, backend=backend, precompute=labels["precompute"], **options)
+    if scope is Scope.RESIDENT and backend != "cpu":
+        vectors = [_on_device(vector) for vector in vectors]
+    if len(vectors) == 1:
+        only = vectors[0]
+        return lambda: [bases.msm(only)]
+    return lambda: list(bases.msm(vectors))
+
+
+def _on_device(vector: Any) -> Any:
+    """The vector in device memory, as a caller with device data would pass it."""
+    from ...cuda import to_device
+
+    return to_device(vector)
+
+
+def _split(run: RunInfo | None) -> tuple[int | None, int | None]:
+    """(copy ns, device ns without the copies) from the phases; device time only where events measured it."""
+    if run is None or not run.phases_ns:
+        return None, None
+    copy = sum(ns for phase, ns in run.phases_ns.items() if phase in _COPY_PHASES)
+    total = sum(run.phases_ns.values())
+    return copy, (total - copy if run.backend == "cuda" else None)
+
+
+def _evidence(run: RunInfo | None) -> Evidence:
+    if run is None:
+        return Evidence()
+    on_gpu = run.backend == "cuda"
+    return Evidence(
+        backend=run.backend,
+        device=run.device,
+        launches=run.launches if on_gpu else None,
+        event_ns=sum(run.phases_ns.values()) if on_gpu and run.phases_ns else None,
+        bytes_moved=run.copied_bytes if on_gpu else None,
+        fallback_reason=run.fallback_reason,
+        detail={"path": run.path, "window": run.window, "isa": run.isa, "threads": run.threads,
+                "phases_ns": dict(run.phases_ns), "choice": run.choice},
+    )
