@@ -1,7 +1,7 @@
 """The command `msm`: one module a command, imported only when that command is called.
 
-`COMMANDS` is the list of them. Data goes to stdout, everything else to stderr. Exit codes: 0 all well, 1 a result was
-wrong or a gate failed, 2 bad usage, 3 a backend or peer that was asked for is not to be had.
+`COMMANDS` is the list of them. Data goes to stdout, everything else to stderr. Exit codes: 0 all well, 1 a
+result was wrong or a gate failed, 2 bad usage, 3 a backend or peer that was asked for is not to be had.
 """
 
 from __future__ import annotations
@@ -36,9 +36,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Entry point of the command."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     wanted = next((word for word in arguments if not word.startswith("-")), None)
-    app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-                      context_settings={"help_option_names": ["-h", "--help"]},
-                      help="Multi-scalar multiplication on CPU and NVIDIA GPU: measured, explained, checked.")
+    app = typer.Typer(
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Multi-scalar multiplication on CPU and NVIDIA GPU: measured, explained, checked.",
+    )
     app.callback(invoke_without_command=True)(_root)
     for name, (module, line) in COMMANDS.items():
         if name == wanted:

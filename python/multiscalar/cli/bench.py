@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from ..inputs import ScalarShape
 from ..lab.formats import Format, render
 from ..lab.msmcase import Kind
 from ..lab.stopping import Stopping
 from ..lab.warmup import Warmup
+from ..shapes import ScalarShape
 from . import options as o
 from .plan import OWN, Plan, own_subjects, peer_subjects, questions
 from .session import Session, measure, verdict
@@ -39,31 +39,47 @@ def command(
     isa: o.IsaOption = "auto",
     batch: o.Batch = 1,
     precompute: o.Precompute = None,
-    inputs: Kind = typer.Option(Kind.KNOWN, "--inputs", help="Points: related by a known progression, or independent."),
+    inputs: o.InputKind = Kind.KNOWN,
     form: o.Formats = Format.TABLE,
     record: o.RecordFile = None,
     resume: o.Resume = False,
     quick: o.Quick = False,
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="No progress on stderr."),
+    quiet: o.QuietFlag = False,
 ) -> None:
-    """Time multi-scalar multiplications; every timed result is compared with an independent oracle in affine form.
+    """Time multi-scalar multiplications; every timed result is compared with an independent oracle in
+    affine form.
 
-    Rows go to stdout, progress to stderr. Exit 1 if a result was wrong, 3 if something asked for is not to be had.
+    Rows go to stdout, progress to stderr. Exit 1 if a result was wrong, 3 if something asked for is not to
+    be had.
     """
     asked = o.words(paths, _own_name, ", ".join(OWN)) if paths is not None else None
     cases = questions(
-        curves=o.curve_names(curve), sizes=o.sizes_of(sizes, preset),
+        curves=o.curve_names(curve),
+        sizes=o.sizes_of(sizes, preset),
         shapes=o.words(shape, lambda word: str(ScalarShape(word)), ", ".join(ScalarShape)),
-        scopes=o.scopes(scope), isas=o.words(isa, lambda word: str(o.Isa(word)), ", ".join(o.Isa)),
-        seed=seed, threads=threads, batch=batch, precompute=precompute, inputs=inputs,
+        scopes=o.scopes(scope),
+        isas=o.words(isa, lambda word: str(o.Isa(word)), ", ".join(o.Isa)),
+        seed=seed,
+        threads=threads,
+        batch=batch,
+        precompute=precompute,
+        inputs=inputs,
     )
     subjects = [*own_subjects(asked), *peer_subjects(o.words(peers, str, "the peers that `msm peers` lists"))]
     if not cases or not subjects:
         raise o.fail("nothing to measure: no curve, size, path or peer is left")
-    stopping = Stopping(repeats=3 if quick else repeats, precision=precision, time_limit=10.0 if quick else time_limit)
+    stopping = Stopping(
+        repeats=3 if quick else repeats, precision=precision, time_limit=10.0 if quick else time_limit
+    )
     on_gpu = any(subject.place != "cpu" for subject in subjects)
-    session = Session(seed=seed, warmup=Warmup(minimum=warmups, plateau=on_gpu), stopping=stopping, record=record,
-                      resume=resume, quiet=quiet)
+    session = Session(
+        seed=seed,
+        warmup=Warmup(minimum=warmups, plateau=on_gpu),
+        stopping=stopping,
+        record=record,
+        resume=resume,
+        quiet=quiet,
+    )
     measurements, complete = measure(Plan(cases, subjects), session)
     typer.echo(render(measurements, form), nl=False)
     raise typer.Exit(verdict(measurements, complete))

@@ -24,8 +24,10 @@ def fitting_extra(gpu: dict[str, Any]) -> str:
         return f"none ({gpu['none']})"
     capability = gpu.get("compute_capability")
     if capability and tuple(map(int, capability.split("."))) < _LEAST_CAPABILITY:
-        return (f"none: {gpu.get('name', 'this GPU')} has compute capability {capability}; "
-                f"{'.'.join(map(str, _LEAST_CAPABILITY))} or later is needed")
+        return (
+            f"none: {gpu.get('name', 'this GPU')} has compute capability {capability}; "
+            f"{'.'.join(map(str, _LEAST_CAPABILITY))} or later is needed"
+        )
     major = str(gpu.get("driver", "")).split(".")[0]
     if not major.isdigit():
         return "cu12 or cu13: the driver's version is unknown"
@@ -39,10 +41,18 @@ def facts() -> dict[str, Any]:
     backends = {}
     for name in registry.names():
         state = registry.availability(name)
-        backends[name] = "usable" if state.usable else " ".join(part for part in (state.reason, state.hint) if part)
-    return {"multiscalar": __version__, "system": machine["system"], "cpu": {**machine["cpu"], **_core_facts()},
-            "gpu": machine["gpu"], "extra": fitting_extra(machine["gpu"]), "backends": backends,
-            "versions": version_facts()}
+        backends[name] = (
+            "usable" if state.usable else " ".join(part for part in (state.reason, state.hint) if part)
+        )
+    return {
+        "multiscalar": __version__,
+        "system": machine["system"],
+        "cpu": {**machine["cpu"], **_core_facts()},
+        "gpu": machine["gpu"],
+        "extra": fitting_extra(machine["gpu"]),
+        "backends": backends,
+        "versions": version_facts(),
+    }
 
 
 def _core_facts() -> dict[str, Any]:
@@ -53,7 +63,9 @@ def _core_facts() -> dict[str, Any]:
 
 
 def command(as_json: bool = typer.Option(False, "--json", help="Print one JSON document.")) -> None:
-    """Show CPU, instruction set in use, threads after cgroup and affinity, GPU, driver, versions, and the extra to install."""
+    """Show CPU, instruction set in use, threads after cgroup and affinity, GPU, driver, versions, and the
+    extra to install.
+    """
     found = facts()
     if as_json:
         typer.echo(json.dumps(found, indent=1))

@@ -12,12 +12,41 @@ import typer
 from .. import curves
 from ..errors import MultiscalarError
 from ..lab.formats import Format
+from ..lab.msmcase import Kind
 from ..lab.sizes import PRESETS, parse_sizes
 from ..lab.subject import Scope
 
-__all__ = ["Batch", "CurveNames", "Formats", "Isa", "IsaOption", "Paths", "Peers", "Precision", "Precompute", "Preset",
-           "PresetOption", "Quick", "RecordFile", "Repeats", "Resume", "Scopes", "Seed", "Shapes", "Sizes", "Threads",
-           "TimeLimit", "Warmups", "curve_names", "fail", "scopes", "sizes_of", "words"]
+__all__ = [
+    "Batch",
+    "CurveNames",
+    "Formats",
+    "InputKind",
+    "Isa",
+    "IsaOption",
+    "Paths",
+    "Peers",
+    "Precision",
+    "Precompute",
+    "Preset",
+    "PresetOption",
+    "Quick",
+    "QuietFlag",
+    "RecordFile",
+    "Repeats",
+    "Resume",
+    "Scopes",
+    "Seed",
+    "Shapes",
+    "Sizes",
+    "Threads",
+    "TimeLimit",
+    "Warmups",
+    "curve_names",
+    "fail",
+    "scopes",
+    "sizes_of",
+    "words",
+]
 
 T = TypeVar("T")
 
@@ -42,26 +71,57 @@ class Isa(StrEnum):
 
 CurveNames = Annotated[str, typer.Option("--curve", help="Curve, or a list: bn254, bls12-377, bls12-381.")]
 Sizes = Annotated[str | None, typer.Option("--sizes", help="Numbers of terms: 1025, 2^10,2^16 or 2^8..2^18.")]
-PresetOption = Annotated[Preset | None, typer.Option("--preset", help="Named sizes: 2^7, 2^15, 2^20, or the eight "
-                                                     "around snarkVM's cutoff.")]
+PresetOption = Annotated[
+    Preset | None,
+    typer.Option("--preset", help="Named sizes: 2^7, 2^15, 2^20, or the eight around snarkVM's cutoff."),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of inputs and of the order of turns.")]
 Warmups = Annotated[int, typer.Option("--warmups", min=0, help="Untimed calls before the samples.")]
-Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Samples a row (the least, with --precision).")]
-Precision = Annotated[float | None, typer.Option("--precision", min=0.0001, max=1.0, help="Go on until the interval of "
-                                                 "the median is within ± this share, e.g. 0.01.")]
+Repeats = Annotated[
+    int, typer.Option("--repeats", min=1, help="Samples a row (the least, with --precision).")
+]
+Precision = Annotated[
+    float | None,
+    typer.Option(
+        "--precision",
+        min=0.0001,
+        max=1.0,
+        help="Go on until the interval of the median is within ± this share, e.g. 0.01.",
+    ),
+]
 TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.1, help="Most measured seconds a row.")]
-Threads = Annotated[int | None, typer.Option("--threads", min=1, max=1024, help="CPU threads a call; default: all that "
-                                             "affinity and cgroup allow.")]
-Paths = Annotated[str | None, typer.Option("--paths", help="Ours: cpu, cuda, auto (list). Default: what is here.")]
-Peers = Annotated[str, typer.Option("--peers", help="Other libraries beside ours: gnark,arkworks,... (`msm peers`).")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", min=1, max=1024, help="CPU threads a call; default: all that affinity and cgroup allow."
+    ),
+]
+Paths = Annotated[
+    str | None, typer.Option("--paths", help="Ours: cpu, cuda, auto (list). Default: what is here.")
+]
+Peers = Annotated[
+    str, typer.Option("--peers", help="Other libraries beside ours: gnark,arkworks,... (`msm peers`).")
+]
 Shapes = Annotated[str, typer.Option("--shape", help="Scalars: uniform, small, bits, equal, ... (list).")]
-Scopes = Annotated[str, typer.Option("--scope", help="What is timed: end-to-end, resident-bases, resident, first-call.")]
-IsaOption = Annotated[str, typer.Option("--isa", help="CPU instruction set: auto, scalar, ifma256, ifma512 (list).")]
+Scopes = Annotated[
+    str, typer.Option("--scope", help="What is timed: end-to-end, resident-bases, resident, first-call.")
+]
+IsaOption = Annotated[
+    str, typer.Option("--isa", help="CPU instruction set: auto, scalar, ifma256, ifma512 (list).")
+]
 Batch = Annotated[int, typer.Option("--batch", min=1, help="Scalar vectors a call over the same bases.")]
-Precompute = Annotated[str | None, typer.Option("--precompute", help="Tables: a factor, a budget such as 2GiB, auto.")]
+Precompute = Annotated[
+    str | None, typer.Option("--precompute", help="Tables: a factor, a budget such as 2GiB, auto.")
+]
 Formats = Annotated[Format, typer.Option("--format", help="How to print the rows.")]
-RecordFile = Annotated[Path | None, typer.Option("--record", dir_okay=False, help="Append raw samples and machine "
-                                                 "facts to this JSONL file.")]
+RecordFile = Annotated[
+    Path | None,
+    typer.Option("--record", dir_okay=False, help="Append raw samples and machine facts to this JSONL file."),
+]
+InputKind = Annotated[
+    Kind, typer.Option("--inputs", help="Points: in a known progression, or independent (the control).")
+]
+QuietFlag = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Skip what the record already has.")]
 Quick = Annotated[bool, typer.Option("--quick", help="3 repeats, 10 s a row: a first look, wide intervals.")]
 

@@ -34,8 +34,9 @@ class Plan:
 
 
 def own_subjects(asked: Sequence[str] | None) -> list[Subject]:
-    """Our backends. Asked by name they are taken as they are (and may become UNAVAILABLE rows); by default `cpu`, and
-    where a GPU is to be had `cuda` and `auto` as well; else one line on stderr says why not."""
+    """Our backends. Asked by name they are taken as they are (and may become UNAVAILABLE rows); by default
+    `cpu`, and where a GPU is to be had `cuda` and `auto` as well; else one line on stderr says why not.
+    """
     if asked is not None:
         return [Own(name) for name in asked]
     state = registry.availability("cuda")
@@ -57,13 +58,37 @@ def peer_subjects(names: Sequence[str], *, build: bool = True) -> list[Subject]:
     return [peer_subject(name, build=build, say=say) for name in names]
 
 
-def questions(*, curves: Sequence[str], sizes: Sequence[int], shapes: Sequence[str], scopes: Sequence[Scope],
-              isas: Sequence[str], seed: int, threads: int | None, batch: int, precompute: str | None,
-              inputs: Kind = Kind.KNOWN) -> list[Case]:
-    """The cases of every combination, sizes innermost but one so that inputs are reused between scopes and ISAs."""
+def questions(
+    *,
+    curves: Sequence[str],
+    sizes: Sequence[int],
+    shapes: Sequence[str],
+    scopes: Sequence[Scope],
+    isas: Sequence[str],
+    seed: int,
+    threads: int | None,
+    batch: int,
+    precompute: str | None,
+    inputs: Kind = Kind.KNOWN,
+) -> list[Case]:
+    """The cases of every combination, sizes innermost but one so that inputs are reused between scopes and
+    ISAs.
+    """
     return [
-        msm_case(Question(curve=curve, n=n, seed=seed, shape=shape, scope=scope, threads=threads, isa=isa, batch=batch,
-                          precompute=precompute, inputs=inputs))
+        msm_case(
+            Question(
+                curve=curve,
+                n=n,
+                seed=seed,
+                shape=shape,
+                scope=scope,
+                threads=threads,
+                isa=isa,
+                batch=batch,
+                precompute=precompute,
+                inputs=inputs,
+            )
+        )
         for curve, shape, n, scope, isa in itertools.product(curves, shapes, sizes, scopes, isas)
     ]
 

@@ -13,8 +13,8 @@ from typing import TextIO
 from ..lab.formats.units import time_text
 from ..lab.runner import CellState
 from ..lab.sizes import size_text
-from ..lab.status import Status
 from ..lab.stats import median_interval
+from ..lab.status import Status
 from ..lab.stopping import Stopping
 from ..lab.subject import Case
 
@@ -45,8 +45,10 @@ class Progress:
             return
         self._last = now
         estimate = median_interval([ns / 1e3 for ns in cell.wall_ns])
-        self._write(f"{self._head(cell)}  {time_text(estimate.value)} ±{estimate.relative_width:.1%}  "
-                    f"{len(cell.wall_ns)}/{stopping.expected_count(cell.wall_ns)} samples  {self._left(stopping)}")
+        self._write(
+            f"{self._head(cell)}  {time_text(estimate.value)} ±{estimate.relative_width:.1%}  "
+            f"{len(cell.wall_ns)}/{stopping.expected_count(cell.wall_ns)} samples  {self._left(stopping)}"
+        )
 
     def cell_finished(self, cell: CellState, status: Status, note: str) -> None:
         """A cell has its status."""
@@ -65,11 +67,16 @@ class Progress:
     def _head(self, cell: CellState) -> str:
         labels = cell.case.labels
         size = labels.get("n")
-        return f"{labels.get('curve', '')} {size_text(int(size)) if size is not None else ''} {cell.subject.name}"
+        shown = size_text(int(size)) if size is not None else ""
+        return f"{labels.get('curve', '')} {shown} {cell.subject.name}"
 
     def _left(self, stopping: Stopping) -> str:
         """Time left by the share of cells done, counting open ones by their samples."""
-        part = sum(min(1.0, len(c.wall_ns) / stopping.expected_count(c.wall_ns)) for c in self._open.values() if c.open)
+        part = sum(
+            min(1.0, len(c.wall_ns) / stopping.expected_count(c.wall_ns))
+            for c in self._open.values()
+            if c.open
+        )
         done = self._done + part
         if done < 0.5 or not self._total:
             return ""

@@ -1,4 +1,4 @@
-"""One measuring session: opens the record, runs a plan under the runner, keeps what was measured on Ctrl-C."""
+"""One measuring session: a record, a plan under the runner, and what was measured kept on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import typer
@@ -32,29 +32,45 @@ class Session:
     """How to measure."""
 
     seed: int = 5090
-    warmup: Warmup = Warmup()
-    stopping: Stopping = Stopping()
+    warmup: Warmup = field(default_factory=Warmup)
+    stopping: Stopping = field(default_factory=Stopping)
     record: Path | None = None
     resume: bool = False
     quiet: bool = False
 
 
 def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
-    """Run the plan. Returns all the record's measurements that belong to the plan, and whether it was completed."""
+    """Run the plan. Returns all the record's measurements that belong to the plan, and whether it was
+    completed.
+    """
     done, earlier = _earlier(session)
     try:
         record = Record(session.record)
     except OSError as error:
         raise fail(f"cannot write the record: {error}") from None
     run = uuid.uuid4().hex[:16]
-    record.append("run", schema=SCHEMA_VERSION, run=run, started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                  command=shlex.join(["msm", *sys.argv[1:]])[:4096], seed=session.seed,
-                  policy={"warmup": asdict(session.warmup), "stopping": asdict(session.stopping)},
-                  machine=machine_facts(), versions=version_facts())
+    record.append(
+        "run",
+        schema=SCHEMA_VERSION,
+        run=run,
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        command=shlex.join(["msm", *sys.argv[1:]])[:4096],
+        seed=session.seed,
+        policy={"warmup": asdict(session.warmup), "stopping": asdict(session.stopping)},
+        machine=machine_facts(),
+        versions=version_facts(),
+    )
     record.flush(sync=True)
     progress = Progress(plan.cells, quiet=session.quiet)
-    runner = Runner(record, seed=session.seed, warmup=session.warmup, stopping=session.stopping, watcher=progress,
-                    clock=_clock(plan), done=done)
+    runner = Runner(
+        record,
+        seed=session.seed,
+        warmup=session.warmup,
+        stopping=session.stopping,
+        watcher=progress,
+        clock=_clock(plan),
+        done=done,
+    )
     complete = True
     try:
         runner.run_all((case, plan.subjects) for case in plan.cases)

@@ -1,4 +1,6 @@
-"""Facts of this machine for records and `msm info`: CPU, ISA, quota, memory, GPU, versions. Names nobody, no serials."""
+"""Facts of this machine for records and `msm info`: CPU, ISA, quota, memory, GPU, versions. Names nobody,
+no serials.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from .telemetry.nvml import open_device
 __all__ = ["cgroup_quota", "cpu_facts", "gpu_facts", "machine_facts", "usable_cpus", "version_facts"]
 
 _ISA_FLAGS = ("bmi2", "adx", "avx2", "avx512f", "avx512vl", "avx512ifma", "avx_ifma")
-_PACKAGES = ("numpy", "cuda-core", "cuda-bindings", "nvidia-ml-py", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
+_PACKAGES = (
+    "numpy",
+    "cuda-core",
+    "cuda-bindings",
+    "nvidia-ml-py",
+    "nvidia-cuda-nvrtc",
+    "nvidia-cuda-nvrtc-cu12",
+)
 
 
 def _read(path: str | Path) -> str | None:
@@ -34,7 +43,10 @@ def cgroup_quota() -> float | None:
             quota, _, period = text.partition(" ")
             if quota != "max":
                 return int(quota) / int(period or 100_000)
-    quota, period = _read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), _read("/sys/fs/cgroup/cpu/cpu.cfs_period_us")
+    quota, period = (
+        _read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+        _read("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+    )
     if quota and period and int(quota) > 0:
         return int(quota) / int(period)
     return None
@@ -50,8 +62,9 @@ def usable_cpus() -> int:
 def cpu_facts() -> dict[str, Any]:
     """Model, features that matter here, counts, quota, governor, memory, virtualisation."""
     info = _read("/proc/cpuinfo") or ""
-    entries = dict(part.split(":", 1) for line in info.split("\n\n")[0].splitlines() if ":" in line
-                   for part in [line])
+    entries = dict(
+        part.split(":", 1) for line in info.split("\n\n")[0].splitlines() if ":" in line for part in [line]
+    )
     entries = {key.strip(): value.strip() for key, value in entries.items()}
     flags = entries.get("flags", "").split()
     facts: dict[str, Any] = {
@@ -105,13 +118,20 @@ def version_facts() -> dict[str, str]:
 
 
 def _commit() -> str | None:
-    """Short commit of the checkout this file lies in, with `+` for local changes; None for an installed package."""
+    """Short commit of the checkout this file lies in, with `+` for local changes; None for an installed
+    package.
+    """
     here = Path(__file__).resolve().parent
     if not any((parent / ".git").exists() for parent in here.parents):
         return None
     try:
-        done = subprocess.run(["git", "-C", str(here), "describe", "--always", "--dirty=+", "--abbrev=12"],
-                              capture_output=True, text=True, timeout=5, check=True)
+        done = subprocess.run(
+            ["git", "-C", str(here), "describe", "--always", "--dirty=+", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=True,
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None

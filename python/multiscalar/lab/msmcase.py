@@ -1,8 +1,9 @@
 """The lab's main question: one multi-scalar multiplication, as a case with its inputs and its right answer.
 
-Inputs have known discrete logarithms, so that the right answer comes from one scalar multiplication by code apart from
-the engine (blueprint section 4). `known` points are related to each other; `independent` ones are the control, and
-the labels name the kind. Peers read the same inputs from raw files (`MsmInputs.files`).
+Inputs have known discrete logarithms, so that the right answer comes from one scalar multiplication by code
+apart from the engine (blueprint section 4). `known` points are related to each other; `independent` ones
+are the control, and the labels name the kind. Peers read the same inputs from raw files
+(`MsmInputs.files`).
 """
 
 from __future__ import annotations
@@ -65,15 +66,17 @@ class MsmInputs:
     _folder: Path | None = field(default=None, repr=False)
 
     def files(self) -> tuple[Path, Path]:
-        """(points, scalars) as raw little-endian limbs, uint64[n, 2, L] and uint64[batch, n, 4]; written once."""
+        """(points, scalars) as raw little-endian limbs, uint64[n, 2, L] and uint64[batch, n, 4]; written
+        once.
+        """
         import numpy as np
 
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="multiscalar-lab-"))
-            np.asarray(self.points.limbs, dtype="<u8").tofile(self._folder / "points.bin")
+            np.ascontiguousarray(self.points.data, dtype="<u8").tofile(self._folder / "points.bin")
             with (self._folder / "scalars.bin").open("wb") as stream:
                 for vector in self.scalars:
-                    np.asarray(vector.limbs, dtype="<u8").tofile(stream)
+                    _wide(vector).tofile(stream)
         return self._folder / "points.bin", self._folder / "scalars.bin"
 
     def remove_files(self) -> None:
@@ -84,6 +87,17 @@ class MsmInputs:
 
     def __del__(self) -> None:
         self.remove_files()
+
+
+def _wide(vector: ScalarArray) -> Any:
+    """Scalars as uint64[n, 4] whatever their width: peers take no narrow ones."""
+    import numpy as np
+
+    if not vector.is_narrow:
+        return np.ascontiguousarray(vector.data, dtype="<u8")
+    out = np.zeros((len(vector), 4), dtype="<u8")
+    out[:, 0] = vector.data
+    return out
 
 
 class _Store:
@@ -106,8 +120,10 @@ def _make(question: Question) -> MsmInputs:
     handle = curves.curve(question.curve)
     known = question.inputs is Kind.KNOWN
     points = (handle.known_points if known else handle.random_points)(question.n, seed=question.seed)
-    vectors = [handle.random_scalars(question.n, seed=question.seed + i, shape=question.shape)
-               for i in range(question.batch)]
+    vectors = [
+        handle.random_scalars(question.n, seed=question.seed + i, shape=question.shape)
+        for i in range(question.batch)
+    ]
     return MsmInputs(handle, points, vectors, [handle.expected_sum(points, vector) for vector in vectors])
 
 

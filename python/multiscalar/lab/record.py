@@ -1,8 +1,9 @@
-"""The record: one append-only JSONL file of raw samples and machine facts, from which every table is computed.
+"""The record: one append-only JSONL file of raw samples and machine facts, from which every table is
+computed.
 
-`Record` writes (to memory, and to a file where one is named); `read_record` parses a file as hostile input. Lines are
-flushed at the end of each turn and synced at each result, so that an interrupted run keeps what it measured.
-Schema: `record.schema.json`. Cost: about 10 µs a sample, outside the timed region.
+`Record` writes (to memory, and to a file where one is named); `read_record` parses a file as hostile input.
+Lines are flushed at the end of each turn and synced at each result, so that an interrupted run keeps what
+it measured. Schema: `record.schema.json`. Cost: about 10 µs a sample, outside the timed region.
 """
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ from .schema import schema_fault
 from .status import Status
 from .subject import Sample
 
-__all__ = ["SCHEMA_VERSION", "Cell", "Measurements", "Record", "RecordError", "gather", "read_lines", "read_record"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "Cell",
+    "Measurements",
+    "Record",
+    "RecordError",
+    "gather",
+    "read_lines",
+    "read_record",
+]
 
 SCHEMA_VERSION = 1
 _MAX_LINE = 1 << 20
@@ -93,9 +103,17 @@ class Record:
 
     def sample(self, cell: str, sample: Sample, *, warmup: bool = False) -> None:
         """Add one sample."""
-        self.append("sample", cell=cell, at_ns=sample.at_ns, wall_ns=sample.wall_ns, cpu_ns=sample.cpu_ns,
-                    copy_ns=sample.copy_ns, device_ns=sample.device_ns, warmup=warmup or None,
-                    evidence=sample.evidence.as_dict() or None)
+        self.append(
+            "sample",
+            cell=cell,
+            at_ns=sample.at_ns,
+            wall_ns=sample.wall_ns,
+            cpu_ns=sample.cpu_ns,
+            copy_ns=sample.copy_ns,
+            device_ns=sample.device_ns,
+            warmup=warmup or None,
+            evidence=sample.evidence.as_dict() or None,
+        )
 
     def flush(self, *, sync: bool = False) -> None:
         """Hand what was written to the system, or to the disk."""
@@ -120,7 +138,9 @@ def read_lines(path: Path) -> Iterator[Line]:
             if not raw:
                 return
             if number > _MAX_LINES or len(raw) > _MAX_LINE:
-                raise RecordError(f"{path}, line {number}: beyond {_MAX_LINES:,} lines or {_MAX_LINE:,} bytes a line")
+                raise RecordError(
+                    f"{path}, line {number}: beyond {_MAX_LINES:,} lines or {_MAX_LINE:,} bytes a line"
+                )
             if not raw.endswith(b"\n"):
                 return
             yield _parsed(raw, path, number)
@@ -148,8 +168,15 @@ def gather(lines: Iterable[Mapping[str, Any]]) -> Measurements:
                 out.runs.append(line)
             case "cell":
                 run = out.runs[-1]["run"] if out.runs else ""
-                out.cells[line["cell"]] = Cell(line["cell"], line["path"], line["place"], line["labels"],
-                                               line["subject"], run, warmup=line.get("warmup", {}))
+                out.cells[line["cell"]] = Cell(
+                    line["cell"],
+                    line["path"],
+                    line["place"],
+                    line["labels"],
+                    line["subject"],
+                    run,
+                    warmup=line.get("warmup", {}),
+                )
             case "sample":
                 cell = _owner(out, line)
                 (cell.warmups if line.get("warmup") else cell.samples).append(line)

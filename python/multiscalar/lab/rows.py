@@ -38,7 +38,9 @@ class Row:
 
 
 def make_row(cell: Cell) -> Row:
-    """The row of a cell. An interrupted cell with samples, all of them checked, is `ok` and says how many it has."""
+    """The row of a cell. An interrupted cell with samples, all of them checked, is `ok` and says how many
+    it has.
+    """
     walls = cell.times()
     status, note = cell.status, cell.note
     if status is None:
@@ -49,14 +51,26 @@ def make_row(cell: Cell) -> Row:
         return base
     if status is Status.UNVERIFIED:
         unranked = float(np.median(walls)) / 1e3
-        return Row(base.size, base.path, status, f"{note}; not ranked: median {unranked:.1f} us", cell.labels, cell.place)
+        return Row(
+            base.size,
+            base.path,
+            status,
+            f"{note}; not ranked: median {unranked:.1f} us",
+            cell.labels,
+            cell.place,
+        )
     if status is not Status.OK:
         return base
     stop = (cell.result or {}).get("stop", {})
     if stop.get("unmet"):
         note = "; ".join(part for part in (note, f"stopped early: {stop['unmet']}") if part)
     return Row(
-        base.size, base.path, status, note, cell.labels, cell.place,
+        base.size,
+        base.path,
+        status,
+        note,
+        cell.labels,
+        cell.place,
         wall=summarise(np.asarray(walls) / 1e3),
         cpu_us=_median_us(cell, "cpu_ns"),
         copy_us=_median_us(cell, "copy_ns"),

@@ -1,9 +1,11 @@
-"""Puts cases to subjects: warm-up, interleaved turns, a check of every result, attestation, and a record of it all.
+"""Puts cases to subjects: warm-up, interleaved turns, a check of every result, attestation, and a record of
+it all.
 
-Steps per case: 1. open a cell per subject and let each prepare; 2. warm up; 3. rounds of turns in randomised ABBA order
-until every cell's stopping rule is met; 4. close the cells with a status. Within a turn a subject takes as many samples
-as fill 5 ms, after one untimed call where calls are short, since its neighbours have just had the caches. Nothing but
-the call is inside a timed region; the collector is off while one runs.
+Steps per case: 1. open a cell per subject and let each prepare; 2. warm up; 3. rounds of turns in
+randomised ABBA order until every cell's stopping rule is met; 4. close the cells with a status. Within a
+turn a subject takes as many samples as fill 5 ms, after one untimed call where calls are short, since its
+neighbours have just had the caches. Nothing but the call is inside a timed region; the collector is off
+while one runs.
 """
 
 from __future__ import annotations
@@ -83,8 +85,17 @@ def _no_collection() -> Iterator[None]:
 class Runner:
     """Runs cases and writes the record. `done` holds cell ids to skip (`--resume`)."""
 
-    def __init__(self, record: Record, *, seed: int, warmup: Warmup, stopping: Stopping, watcher: Watcher | None = None,
-                 clock: ClockReading | None = None, done: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        record: Record,
+        *,
+        seed: int,
+        warmup: Warmup,
+        stopping: Stopping,
+        watcher: Watcher | None = None,
+        clock: ClockReading | None = None,
+        done: frozenset[str] = frozenset(),
+    ) -> None:
         self._record = record
         self._order = Interleaver(seed)
         self._warmup = warmup
@@ -121,9 +132,15 @@ class Runner:
             samples, report = warm(subject, self._warmup, self._clock)
         except SubjectError as error:
             failure = error
-        self._record.append("cell", cell=cell.id, path=subject.name, place=str(subject.place),
-                            labels=dict(cell.case.labels), subject=facts,
-                            warmup=asdict(report) if report else None)
+        self._record.append(
+            "cell",
+            cell=cell.id,
+            path=subject.name,
+            place=str(subject.place),
+            labels=dict(cell.case.labels),
+            subject=facts,
+            warmup=asdict(report) if report else None,
+        )
         for sample in samples:
             self._record.sample(cell.id, sample, warmup=True)
         if failure:
@@ -163,7 +180,9 @@ class Runner:
                 self._close(cell, status, cell.unverified, stop)
 
     def _burst(self, cell: CellState, typical: int) -> int:
-        """Samples for one turn: as many as fill it, spread over at least four turns, never past the wanted count."""
+        """Samples for one turn: as many as fill it, spread over at least four turns, never past the wanted
+        count.
+        """
         wanted = self._stopping.expected_count(cell.wall_ns) - len(cell.wall_ns)
         fair = max(1, self._stopping.repeats // 4)
         return max(1, min(wanted, _TURN_NS // max(typical, 1), fair, _MAX_BURST))
@@ -185,8 +204,14 @@ class Runner:
 
     def _close(self, cell: CellState, status: Status, note: str, stop: Stop) -> None:
         cell.stop = stop
-        self._record.append("result", cell=cell.id, status=str(status), note=note[:4096] or None,
-                            checked=cell.checked, stop=asdict(stop))
+        self._record.append(
+            "result",
+            cell=cell.id,
+            status=str(status),
+            note=note[:4096] or None,
+            checked=cell.checked,
+            stop=asdict(stop),
+        )
         self._watcher.cell_finished(cell, status, note)
 
     def run_all(self, plan: Iterable[tuple[Case, Sequence[Subject]]]) -> None:

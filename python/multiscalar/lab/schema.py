@@ -1,7 +1,8 @@
 """Checks record lines against the published schema (`record.schema.json`).
 
-Only the JSON Schema words that file uses: type, required, properties, enum, minimum, maximum, maxLength. Records come
-from others and are parsed as hostile: what does not fit is refused with the place and the rule.
+Only the JSON Schema words that file uses: type, required, properties, enum, minimum, maximum, maxLength.
+Records come from others and are parsed as hostile: what does not fit is refused with the place and the
+rule.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ from typing import Any
 __all__ = ["published_schema", "schema_fault"]
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    "object": (dict,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list,),
+    "object": (dict,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
 }
 
 

@@ -1,8 +1,9 @@
 """The statistics of the lab: medians with bootstrap intervals, ratios, outlier classes.
 
-Medians, never means: one stalled sample must not move a headline. Intervals are percentile bootstraps with a fixed
-seed, so that a record always yields the same figures. Outliers are classified by Tukey's fences (1.5 and 3
-interquartile ranges) and never dropped. Method: research as summarised in docs (Criterion.rs, NVBench).
+Medians, never means: one stalled sample must not move a headline. Intervals are percentile bootstraps with
+a fixed seed, so that a record always yields the same figures. Outliers are classified by Tukey's fences
+(1.5 and 3 interquartile ranges) and never dropped. Method: research as summarised in docs (Criterion.rs,
+NVBench).
 """
 
 from __future__ import annotations
@@ -14,8 +15,16 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Interval", "Outlier", "Summary", "bootstrap_medians", "classify", "median_interval", "ratio_interval",
-           "summarise"]
+__all__ = [
+    "Interval",
+    "Outlier",
+    "Summary",
+    "bootstrap_medians",
+    "classify",
+    "median_interval",
+    "ratio_interval",
+    "summarise",
+]
 
 Samples = Sequence[float] | NDArray[np.float64]
 
@@ -68,7 +77,9 @@ class Summary:
         return self.maximum / self.minimum if self.minimum else float("inf")
 
 
-def bootstrap_medians(samples: Samples, *, resamples: int = RESAMPLES, seed: int = _SEED) -> NDArray[np.float64]:
+def bootstrap_medians(
+    samples: Samples, *, resamples: int = RESAMPLES, seed: int = _SEED
+) -> NDArray[np.float64]:
     """Medians of `resamples` resamples with replacement, float64[resamples]."""
     values = np.asarray(samples, dtype=np.float64)
     if values.size == 0:

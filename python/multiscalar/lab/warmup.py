@@ -1,8 +1,8 @@
 """Warm-up: at least so many calls, then until the clock stands still, within a bound; all of it recorded.
 
-A GPU idles at a fifth of its busy clock and climbs over hundreds of milliseconds; a CPU's boost moves too. The plateau
-is looked for in the best signal at hand: the SM clock where NVML answers, the speed of a fixed piece of work on the CPU
-(SHA-256 of 64 KiB, a fixed number of cycles), or else the call's own time.
+A GPU idles at a fifth of its busy clock and climbs over hundreds of milliseconds; a CPU's boost moves too.
+The plateau is looked for in the best signal at hand: the SM clock where NVML answers, the speed of a fixed
+piece of work on the CPU (SHA-256 of 64 KiB, a fixed number of cycles), or else the call's own time.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ __all__ = ["ClockReading", "Warmup", "WarmupReport", "cpu_speed", "warm"]
 
 ClockReading = Callable[[], float | None]
 
-_SPAN = 3            # readings that must agree
-_TOLERANCE = 0.05    # spread that still counts as standing still
+_SPAN = 3  # readings that must agree
+_TOLERANCE = 0.05  # spread that still counts as standing still
 _BLOCK = bytes(65536)
 
 
@@ -60,7 +60,9 @@ def _still(readings: Sequence[float]) -> bool:
     return len(last) == _SPAN and max(last) - min(last) <= _TOLERANCE * max(last)
 
 
-def warm(subject: Subject, policy: Warmup, clock: ClockReading | None = None) -> tuple[list[Sample], WarmupReport]:
+def warm(
+    subject: Subject, policy: Warmup, clock: ClockReading | None = None
+) -> tuple[list[Sample], WarmupReport]:
     """Warm `subject`; returns the calls made (checked by the caller like any other) and the report."""
     start = time.perf_counter()
     samples: list[Sample] = []

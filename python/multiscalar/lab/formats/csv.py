@@ -1,4 +1,6 @@
-"""CSV: one line a row, starting `size,path,median_us,status`; the reason of a status is the last column, quoted."""
+"""CSV: one line a row, starting `size,path,median_us,status`; the reason of a status is the last column,
+quoted.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,33 @@ from ..rows import Row
 
 __all__ = ["COLUMNS", "to_csv"]
 
-COLUMNS = ("size", "path", "median_us", "status", "cpu_us", "low_us", "high_us", "min_us", "max_us", "mad_us",
-           "samples", "outliers", "copy_us", "device_us", "curve", "group", "scope", "shape", "inputs", "batch",
-           "precompute", "threads", "isa", "seed", "note")
+COLUMNS = (
+    "size",
+    "path",
+    "median_us",
+    "status",
+    "cpu_us",
+    "low_us",
+    "high_us",
+    "min_us",
+    "max_us",
+    "mad_us",
+    "samples",
+    "outliers",
+    "copy_us",
+    "device_us",
+    "curve",
+    "group",
+    "scope",
+    "shape",
+    "inputs",
+    "batch",
+    "precompute",
+    "threads",
+    "isa",
+    "seed",
+    "note",
+)
 
 
 def _us(value: float | None) -> str:
@@ -34,11 +60,29 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 def _cells(row: Row) -> list[str]:
     wall = row.wall
-    figures = [""] * 7 if wall is None else [
-        _us(wall.median.low), _us(wall.median.high), _us(wall.minimum), _us(wall.maximum), _us(wall.mad),
-        str(wall.count), str(sum(wall.outliers.values())),
-    ]
+    figures = (
+        [""] * 7
+        if wall is None
+        else [
+            _us(wall.median.low),
+            _us(wall.median.high),
+            _us(wall.minimum),
+            _us(wall.maximum),
+            _us(wall.mad),
+            str(wall.count),
+            str(sum(wall.outliers.values())),
+        ]
+    )
     names = ("curve", "group", "scope", "shape", "inputs", "batch", "precompute", "threads", "isa", "seed")
     labels = ["" if row.labels.get(name) is None else str(row.labels[name]) for name in names]
-    return [str(row.size), row.path, _us(row.median_us), str(row.status), _us(row.cpu_us), *figures,
-            _us(row.copy_us), _us(row.device_us), *labels]
+    return [
+        str(row.size),
+        row.path,
+        _us(row.median_us),
+        str(row.status),
+        _us(row.cpu_us),
+        *figures,
+        _us(row.copy_us),
+        _us(row.device_us),
+        *labels,
+    ]

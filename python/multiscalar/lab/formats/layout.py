@@ -1,4 +1,6 @@
-"""What the table and the Markdown share: rows grouped by the labels they have in common, ranked within a size."""
+"""What the table and the Markdown share: rows grouped by the labels they have in common, ranked within a
+size.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,12 @@ def cells(row: Row, group: Sequence[Row]) -> tuple[str, ...]:
     if row.status is Status.OK and row.note:
         status = f"ok ({row.note})"
     return (
-        size_text(row.size), row.path, time_text(row.median_us), f"{row.wall.median.relative_width:.1%}",
-        time_text(row.cpu_us), f"{time_text(row.wall.minimum)} … {time_text(row.wall.maximum)}",
-        ratio_text(row.wall.median.value / best), status,
+        size_text(row.size),
+        row.path,
+        time_text(row.median_us),
+        f"{row.wall.median.relative_width:.1%}",
+        time_text(row.cpu_us),
+        f"{time_text(row.wall.minimum)} … {time_text(row.wall.maximum)}",
+        ratio_text(row.wall.median.value / best),
+        status,
     )

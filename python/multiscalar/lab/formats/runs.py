@@ -1,6 +1,6 @@
 """The second story's format: a line per run, then averages with their shares and the rate.
 
-    Run 1/5: Total: 25.6ms (Copy: 6.1ms, MSM: 17.9ms)
+Run 1/5: Total: 25.6ms (Copy: 6.1ms, MSM: 17.9ms)
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def _run_line(index: int, count: int, sample: Line) -> str:
 
 
 def _msm_ns(sample: Line) -> int | None:
-    """Time of the multiplication alone: the device's own where it is known, else what copying leaves of the wall."""
+    """Time of the multiplication alone: the device's own where it is known, else what copying leaves of the
+    wall.
+    """
     if "device_ns" in sample:
         return int(sample["device_ns"])
     return max(0, int(sample["wall_ns"]) - int(sample["copy_ns"])) if "copy_ns" in sample else None

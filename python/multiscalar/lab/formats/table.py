@@ -17,14 +17,18 @@ def align(header: Sequence[str], lines: Sequence[Sequence[str]], left: frozenset
     widths = [max(len(line[i]) for line in (header, *lines)) for i in range(len(header))]
 
     def row(values: Sequence[str]) -> str:
-        return "  ".join(value.ljust(width) if name in left else value.rjust(width)
-                         for value, width, name in zip(values, widths, header, strict=True)).rstrip()
+        return "  ".join(
+            value.ljust(width) if name in left else value.rjust(width)
+            for value, width, name in zip(values, widths, header, strict=True)
+        ).rstrip()
 
     return "\n".join([row(header), *(row(line) for line in lines)]) + "\n"
 
 
 def to_table(rows: Sequence[Row]) -> str:
     """A titled block per group."""
-    blocks = [f"{name}\n" + align(HEADER, [cells(row, members) for row in members])
-              for name, members in groups(rows)]
+    blocks = [
+        f"{name}\n" + align(HEADER, [cells(row, members) for row in members])
+        for name, members in groups(rows)
+    ]
     return "\n".join(blocks) or "no rows\n"

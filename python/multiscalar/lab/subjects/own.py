@@ -1,7 +1,8 @@
 """Our own backends as lab subjects, called through the public API as a user would.
 
-The timed region holds the call and nothing else: process CPU time is read outside the wall clock's two readings.
-Arrays are validated before, as the peers' typed points are; `end-to-end` times `msm` on raw host arrays.
+The timed region holds the call and nothing else: process CPU time is read outside the wall clock's two
+readings. Arrays are validated before, as the peers' typed points are; `end-to-end` times `msm` on raw host
+arrays.
 """
 
 from __future__ import annotations
@@ -126,6 +127,12 @@ def _evidence(run: RunInfo | None) -> Evidence:
         event_ns=sum(run.phases_ns.values()) if on_gpu and run.phases_ns else None,
         bytes_moved=run.copied_bytes if on_gpu else None,
         fallback_reason=run.fallback_reason,
-        detail={"path": run.path, "window": run.window, "isa": run.isa, "threads": run.threads,
-                "phases_ns": dict(run.phases_ns), "choice": run.choice},
+        detail={
+            "path": run.path,
+            "window": run.window,
+            "isa": run.isa,
+            "threads": run.threads,
+            "phases_ns": dict(run.phases_ns),
+            "choice": run.choice,
+        },
     )

@@ -1,1 +1,3 @@
-"""What the machine did while it was measured: GPU state through NVML, host state through /proc. Observes, never sets."""
+"""What the machine did while it was measured: GPU state through NVML, host state through /proc. Observes,
+never sets.
+"""

@@ -1,11 +1,13 @@
-"""The host's moving state from /proc: CPU shares since the last reading, frequency, load. About 100 µs a reading.
+"""The host's moving state from /proc: CPU shares since the last reading, frequency, load. About 100 µs a
+reading.
 
-On systems without /proc the fields are absent. `steal` is time a hypervisor gave to others; `others` is CPU time used
-by processes that are not ours nor our children's, in CPUs.
+On systems without /proc the fields are absent. `steal` is time a hypervisor gave to others; `others` is CPU
+time used by processes that are not ours nor our children's, in CPUs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -54,10 +56,8 @@ class HostSampler:
             span = max(1, at - self._last_at)
             out["others_cpus"] = round(max(0.0, (used_ns - (own - self._last_own)) / span), 2)
         self._last, self._last_own, self._last_at = now, own, at
-        try:
+        with contextlib.suppress(OSError):
             out["load1"] = round(os.getloadavg()[0], 2)
-        except OSError:
-            pass
         mhz = [value for path in self._frequencies if (value := _khz(path))]
         if mhz:
             out["cpu_mhz"] = round(sum(mhz) / len(mhz) / 1000)

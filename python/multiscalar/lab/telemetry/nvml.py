@@ -1,7 +1,8 @@
 """NVML behind one adapter: every field optional, absent rather than zero when the driver does not answer.
 
-Devices are mapped by UUID, never by index (CUDA_VISIBLE_DEVICES renumbers CUDA's indices, not NVML's). Without the
-nvidia-ml-py package, a driver or a device, `open_device` gives the reason instead. About 100 µs a reading.
+Devices are mapped by UUID, never by index (CUDA_VISIBLE_DEVICES renumbers CUDA's indices, not NVML's).
+Without the nvidia-ml-py package, a driver or a device, `open_device` gives the reason instead. About 100 µs
+a reading.
 """
 
 from __future__ import annotations
@@ -15,8 +16,15 @@ __all__ = ["EVENT_REASONS", "Device", "open_device"]
 
 # Bits of nvmlDeviceGetCurrentClocksEventReasons (NVML API reference).
 EVENT_REASONS = {
-    0x1: "gpu-idle", 0x2: "application-clocks", 0x4: "sw-power-cap", 0x8: "hw-slowdown", 0x10: "sync-boost",
-    0x20: "sw-thermal", 0x40: "hw-thermal", 0x80: "hw-power-brake", 0x100: "display-clocks",
+    0x1: "gpu-idle",
+    0x2: "application-clocks",
+    0x4: "sw-power-cap",
+    0x8: "hw-slowdown",
+    0x10: "sync-boost",
+    0x20: "sw-thermal",
+    0x40: "hw-thermal",
+    0x80: "hw-power-brake",
+    0x100: "display-clocks",
 }
 
 Fields = dict[str, Any]
@@ -43,7 +51,9 @@ class Device:
             out[name] = value
 
     def sample(self) -> Fields:
-        """Moving state: clocks in MHz, P-state, event reasons, power in W, temperature in °C, utilisation in %."""
+        """Moving state: clocks in MHz, P-state, event reasons, power in W, temperature in °C, utilisation
+        in %.
+        """
         n, h, out = self._nvml, self._handle, Fields()
         self._put(out, "sm_mhz", lambda: n.nvmlDeviceGetClockInfo(h, n.NVML_CLOCK_SM))
         self._put(out, "mem_mhz", lambda: n.nvmlDeviceGetClockInfo(h, n.NVML_CLOCK_MEM))
@@ -61,7 +71,9 @@ class Device:
     def sm_clock(self) -> float | None:
         """SM clock in MHz, the plateau's signal."""
         out = Fields()
-        self._put(out, "sm_mhz", lambda: self._nvml.nvmlDeviceGetClockInfo(self._handle, self._nvml.NVML_CLOCK_SM))
+        self._put(
+            out, "sm_mhz", lambda: self._nvml.nvmlDeviceGetClockInfo(self._handle, self._nvml.NVML_CLOCK_SM)
+        )
         return float(out["sm_mhz"]) if "sm_mhz" in out else None
 
     def _pids(self) -> list[int]:
@@ -69,11 +81,17 @@ class Device:
         return sorted(int(p.pid) for p in processes)
 
     def facts(self) -> Fields:
-        """Standing facts for the machine record. The UUID is hashed: equal on equal cards, no serial number."""
+        """Standing facts for the machine record. The UUID is hashed: equal on equal cards, no serial
+        number.
+        """
         n, h, out = self._nvml, self._handle, Fields()
         self._put(out, "name", lambda: _text(n.nvmlDeviceGetName(h)))
-        self._put(out, "uuid_hash", lambda: hashlib.sha256(_text(n.nvmlDeviceGetUUID(h)).encode()).hexdigest()[:16])
-        self._put(out, "compute_capability", lambda: ".".join(map(str, n.nvmlDeviceGetCudaComputeCapability(h))))
+        self._put(
+            out, "uuid_hash", lambda: hashlib.sha256(_text(n.nvmlDeviceGetUUID(h)).encode()).hexdigest()[:16]
+        )
+        self._put(
+            out, "compute_capability", lambda: ".".join(map(str, n.nvmlDeviceGetCudaComputeCapability(h)))
+        )
         self._put(out, "memory_bytes", lambda: int(n.nvmlDeviceGetMemoryInfo(h).total))
         self._put(out, "mig", lambda: n.nvmlDeviceGetMigMode(h)[0] == 1)
         self._put(out, "ecc", lambda: n.nvmlDeviceGetEccMode(h)[0] == 1)
@@ -102,7 +120,9 @@ def _reasons(bits: int) -> list[str]:
 
 
 def _wanted() -> str | None:
-    """The UUID that CUDA_VISIBLE_DEVICES names first, if it names one; or its first index; None: the first device."""
+    """The UUID that CUDA_VISIBLE_DEVICES names first, if it names one; or its first index; None: the first
+    device.
+    """
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip()
     return visible or None
 
