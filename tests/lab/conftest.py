@@ -42,9 +42,7 @@ class Fake:
     def take(self, count: int, warmups: int) -> Sequence[Sample]:
         samples = []
         for _ in range(count):
-            samples.append(
-                Sample(self.calls, self._wall_ns(self.calls), 5, self._result, evidence=self._evidence)
-            )
+            samples.append(Sample(self.calls, self._wall_ns(self.calls), 5, self._result, evidence=self._evidence))
             self.calls += 1
         return samples
 

@@ -91,9 +91,7 @@ def test_turns_are_interleaved_in_mirrored_order(run):
     record = Record()
     run(Fake("a", lambda i: 10_000_000), Fake("b", lambda i: 10_000_000), record=record, repeats=8)
     names = {line["cell"]: line["path"] for line in record.lines if line["kind"] == "cell"}
-    order = [
-        names[line["cell"]] for line in record.lines if line["kind"] == "sample" and not line.get("warmup")
-    ]
+    order = [names[line["cell"]] for line in record.lines if line["kind"] == "sample" and not line.get("warmup")]
     blocks = ["".join(order[i : i + 4]) for i in range(0, 16, 4)]
     assert set(blocks) <= {"abba", "baab"}
 

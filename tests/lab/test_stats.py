@@ -55,7 +55,7 @@ def test_no_samples_is_an_error():
 
 def test_precision_goes_on_until_narrow_and_names_what_was_not_met():
     rng = np.random.default_rng(3)
-    noisy = [float(v) for v in rng.normal(1e6, 2e5, 400)]
+    noisy = [float(v) for v in rng.normal(1e6, 1e5, 400)]
     rule = Stopping(repeats=5, precision=0.02, max_samples=10_000)
     assert rule.decide(noisy[:10]) is None
     stop = rule.decide(noisy)

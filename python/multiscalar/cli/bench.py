@@ -68,9 +68,7 @@ def command(
     subjects = [*own_subjects(asked), *peer_subjects(o.words(peers, str, "the peers that `msm peers` lists"))]
     if not cases or not subjects:
         raise o.fail("nothing to measure: no curve, size, path or peer is left")
-    stopping = Stopping(
-        repeats=3 if quick else repeats, precision=precision, time_limit=10.0 if quick else time_limit
-    )
+    stopping = Stopping(repeats=3 if quick else repeats, precision=precision, time_limit=10.0 if quick else time_limit)
     on_gpu = any(subject.place != "cpu" for subject in subjects)
     session = Session(
         seed=seed,

@@ -62,13 +62,21 @@ def command(
         raise typer.Exit(comparison.exit_code)
     small = sizes or ("2^18..2^20" if preset is None else None)
     cases = questions(
-        curves=o.curve_names(curve), sizes=o.sizes_of(small, preset), shapes=["uniform"],
-        scopes=o.scopes(scope), isas=["auto"], seed=seed, threads=threads, batch=1, precompute=None, )  #
-        fmt: skip stopping = Stopping(repeats=3 if quick else repeats, time_limit=10.0 if quick else 120.0)
-        session = Session(seed=seed, warmup=Warmup(warmups, plateau=True), stopping=stopping, record=record)
-        measurements, complete = measure(Plan(cases, _subjects(pair)), session)
-        typer.echo(to_versus(rows(measurements), *pair), nl=False) raise typer.Exit(verdict(measurements,
-        complete))
+        curves=o.curve_names(curve),
+        sizes=o.sizes_of(small, preset),
+        shapes=["uniform"],
+        scopes=o.scopes(scope),
+        isas=["auto"],
+        seed=seed,
+        threads=threads,
+        batch=1,
+        precompute=None,
+    )
+    stopping = Stopping(repeats=3 if quick else repeats, time_limit=10.0 if quick else 120.0)
+    session = Session(seed=seed, warmup=Warmup(warmups, plateau=True), stopping=stopping, record=record)
+    measurements, complete = measure(Plan(cases, _subjects(pair)), session)
+    typer.echo(to_versus(rows(measurements), *pair), nl=False)
+    raise typer.Exit(verdict(measurements, complete))
 
 
 def _of_files(files: list[Path], pair: list[str], threshold: float, clock: str) -> Comparison:
@@ -80,8 +88,4 @@ def _of_files(files: list[Path], pair: list[str], threshold: float, clock: str) 
 
 
 def _subjects(pair: list[str]) -> list[Subject]:
-    return [
-        subject
-        for name in pair
-        for subject in (own_subjects([name]) if name in OWN else peer_subjects([name]))
-    ]
+    return [subject for name in pair for subject in (own_subjects([name]) if name in OWN else peer_subjects([name]))]

@@ -41,9 +41,7 @@ def facts() -> dict[str, Any]:
     backends = {}
     for name in registry.names():
         state = registry.availability(name)
-        backends[name] = (
-            "usable" if state.usable else " ".join(part for part in (state.reason, state.hint) if part)
-        )
+        backends[name] = "usable" if state.usable else " ".join(part for part in (state.reason, state.hint) if part)
     return {
         "multiscalar": __version__,
         "system": machine["system"],

@@ -77,9 +77,7 @@ PresetOption = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of inputs and of the order of turns.")]
 Warmups = Annotated[int, typer.Option("--warmups", min=0, help="Untimed calls before the samples.")]
-Repeats = Annotated[
-    int, typer.Option("--repeats", min=1, help="Samples a row (the least, with --precision).")
-]
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Samples a row (the least, with --precision).")]
 Precision = Annotated[
     float | None,
     typer.Option(
@@ -92,27 +90,17 @@ Precision = Annotated[
 TimeLimit = Annotated[float, typer.Option("--time-limit", min=0.1, help="Most measured seconds a row.")]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        "--threads", min=1, max=1024, help="CPU threads a call; default: all that affinity and cgroup allow."
-    ),
+    typer.Option("--threads", min=1, max=1024, help="CPU threads a call; default: all that affinity and cgroup allow."),
 ]
-Paths = Annotated[
-    str | None, typer.Option("--paths", help="Ours: cpu, cuda, auto (list). Default: what is here.")
-]
-Peers = Annotated[
-    str, typer.Option("--peers", help="Other libraries beside ours: gnark,arkworks,... (`msm peers`).")
-]
+Paths = Annotated[str | None, typer.Option("--paths", help="Ours: cpu, cuda, auto (list). Default: what is here.")]
+Peers = Annotated[str, typer.Option("--peers", help="Other libraries beside ours: gnark,arkworks,... (`msm peers`).")]
 Shapes = Annotated[str, typer.Option("--shape", help="Scalars: uniform, small, bits, equal, ... (list).")]
 Scopes = Annotated[
     str, typer.Option("--scope", help="What is timed: end-to-end, resident-bases, resident, first-call.")
 ]
-IsaOption = Annotated[
-    str, typer.Option("--isa", help="CPU instruction set: auto, scalar, ifma256, ifma512 (list).")
-]
+IsaOption = Annotated[str, typer.Option("--isa", help="CPU instruction set: auto, scalar, ifma256, ifma512 (list).")]
 Batch = Annotated[int, typer.Option("--batch", min=1, help="Scalar vectors a call over the same bases.")]
-Precompute = Annotated[
-    str | None, typer.Option("--precompute", help="Tables: a factor, a budget such as 2GiB, auto.")
-]
+Precompute = Annotated[str | None, typer.Option("--precompute", help="Tables: a factor, a budget such as 2GiB, auto.")]
 Formats = Annotated[Format, typer.Option("--format", help="How to print the rows.")]
 RecordFile = Annotated[
     Path | None,

@@ -72,11 +72,7 @@ class Progress:
 
     def _left(self, stopping: Stopping) -> str:
         """Time left by the share of cells done, counting open ones by their samples."""
-        part = sum(
-            min(1.0, len(c.wall_ns) / stopping.expected_count(c.wall_ns))
-            for c in self._open.values()
-            if c.open
-        )
+        part = sum(min(1.0, len(c.wall_ns) / stopping.expected_count(c.wall_ns)) for c in self._open.values() if c.open)
         done = self._done + part
         if done < 0.5 or not self._total:
             return ""

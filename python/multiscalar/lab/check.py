@@ -55,9 +55,7 @@ def _ok_cells(measurements: Measurements) -> Iterator[Cell]:
 def completeness(measurements: Measurements) -> Iterator[Finding]:
     """Every run ends, every cell has a result."""
     if not measurements.runs:
-        yield Finding(
-            Level.FAIL, "completeness", "record", "no run line: nothing says where this was measured"
-        )
+        yield Finding(Level.FAIL, "completeness", "record", "no run line: nothing says where this was measured")
     ended = {line["run"]: line["complete"] for line in measurements.ends}
     for run in measurements.runs:
         if not ended.get(run["run"], False):
@@ -119,10 +117,9 @@ def clocks(measurements: Measurements) -> Iterator[Finding]:
                 yield Finding(Level.FAIL, "clocks", _place(cell), fault)
                 break
         if cell.warmup.get("plateau") is False:
-            yield Finding(
-                Level.WARN, "clocks", _place(cell),
-                f"no plateau of {cell.warmup.get('signal')} in {cell.warmup.get('seconds', 0):.1f} s of
-                warm-up", )  # fmt: skip
+            waited = f"{cell.warmup.get('seconds', 0):.1f} s of warm-up"
+            text = f"no plateau of {cell.warmup.get('signal')} in {waited}"
+            yield Finding(Level.WARN, "clocks", _place(cell), text)
 
 
 def _logical_cpus(measurements: Measurements) -> int:
@@ -158,9 +155,7 @@ def plausibility(measurements: Measurements) -> Iterator[Finding]:
                 f"{work:,} terms in {quick} ns: no memory is so fast",
             )
         elif cell.place == "cpu" and quick < work * _LEAST_NS_PER_TERM_THREAD / _logical_cpus(measurements):
-            yield Finding(
-                Level.FAIL, "plausibility", _place(cell), f"{work:,} terms in {quick} ns: no CPU is so fast"
-            )
+            yield Finding(Level.FAIL, "plausibility", _place(cell), f"{work:,} terms in {quick} ns: no CPU is so fast")
 
 
 def machine_facts(measurements: Measurements) -> Iterator[Finding]:
@@ -172,9 +167,7 @@ def machine_facts(measurements: Measurements) -> Iterator[Finding]:
             yield Finding(Level.FAIL, "machine-facts", where, "CPU model or package version missing")
         load, cpus = cpu.get("load1"), cpu.get("usable_cpus")
         if isinstance(load, int | float) and isinstance(cpus, int) and load > 0.5 * cpus:
-            yield Finding(
-                Level.WARN, "machine-facts", where, f"load {load:.1f} on {cpus} CPUs when the run began"
-            )
+            yield Finding(Level.WARN, "machine-facts", where, f"load {load:.1f} on {cpus} CPUs when the run began")
 
 
 def inputs_named(measurements: Measurements) -> Iterator[Finding]:

@@ -81,9 +81,7 @@ def _usable(cell: Cell, clock: str) -> bool:
 def _pair(name: str, a: Cell, b: Cell, threshold: float, clock: str) -> Pair:
     times_a, times_b = a.times(clock), b.times(clock)
     verdict, ratio = judge(times_a, times_b, threshold)
-    return Pair(
-        a.labels, name, float(np.median(times_a)) / 1e3, float(np.median(times_b)) / 1e3, ratio, verdict
-    )
+    return Pair(a.labels, name, float(np.median(times_a)) / 1e3, float(np.median(times_b)) / 1e3, ratio, verdict)
 
 
 def compare_records(

@@ -62,9 +62,7 @@ def usable_cpus() -> int:
 def cpu_facts() -> dict[str, Any]:
     """Model, features that matter here, counts, quota, governor, memory, virtualisation."""
     info = _read("/proc/cpuinfo") or ""
-    entries = dict(
-        part.split(":", 1) for line in info.split("\n\n")[0].splitlines() if ":" in line for part in [line]
-    )
+    entries = dict(part.split(":", 1) for line in info.split("\n\n")[0].splitlines() if ":" in line for part in [line])
     entries = {key.strip(): value.strip() for key, value in entries.items()}
     flags = entries.get("flags", "").split()
     facts: dict[str, Any] = {

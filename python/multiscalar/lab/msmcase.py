@@ -121,8 +121,7 @@ def _make(question: Question) -> MsmInputs:
     known = question.inputs is Kind.KNOWN
     points = (handle.known_points if known else handle.random_points)(question.n, seed=question.seed)
     vectors = [
-        handle.random_scalars(question.n, seed=question.seed + i, shape=question.shape)
-        for i in range(question.batch)
+        handle.random_scalars(question.n, seed=question.seed + i, shape=question.shape) for i in range(question.batch)
     ]
     return MsmInputs(handle, points, vectors, [handle.expected_sum(points, vector) for vector in vectors])
 

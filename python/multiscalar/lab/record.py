@@ -138,9 +138,7 @@ def read_lines(path: Path) -> Iterator[Line]:
             if not raw:
                 return
             if number > _MAX_LINES or len(raw) > _MAX_LINE:
-                raise RecordError(
-                    f"{path}, line {number}: beyond {_MAX_LINES:,} lines or {_MAX_LINE:,} bytes a line"
-                )
+                raise RecordError(f"{path}, line {number}: beyond {_MAX_LINES:,} lines or {_MAX_LINE:,} bytes a line")
             if not raw.endswith(b"\n"):
                 return
             yield _parsed(raw, path, number)

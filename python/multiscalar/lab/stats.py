@@ -77,9 +77,7 @@ class Summary:
         return self.maximum / self.minimum if self.minimum else float("inf")
 
 
-def bootstrap_medians(
-    samples: Samples, *, resamples: int = RESAMPLES, seed: int = _SEED
-) -> NDArray[np.float64]:
+def bootstrap_medians(samples: Samples, *, resamples: int = RESAMPLES, seed: int = _SEED) -> NDArray[np.float64]:
     """Medians of `resamples` resamples with replacement, float64[resamples]."""
     values = np.asarray(samples, dtype=np.float64)
     if values.size == 0:
@@ -97,7 +95,8 @@ def _interval(value: float, draws: NDArray[np.float64], confidence: float) -> In
 
 def median_interval(samples: Samples, *, confidence: float = CONFIDENCE) -> Interval:
     """Median with its percentile-bootstrap interval."""
-    return _interval(float(np.median(np.asarray(samples))), bootstrap_medians(samples), confidence)
+    draws = bootstrap_medians(samples)
+    return _interval(float(np.median(np.asarray(samples))), draws, confidence)
 
 
 def ratio_interval(over: Samples, under: Samples, *, confidence: float = CONFIDENCE) -> Interval:

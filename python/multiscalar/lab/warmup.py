@@ -60,9 +60,7 @@ def _still(readings: Sequence[float]) -> bool:
     return len(last) == _SPAN and max(last) - min(last) <= _TOLERANCE * max(last)
 
 
-def warm(
-    subject: Subject, policy: Warmup, clock: ClockReading | None = None
-) -> tuple[list[Sample], WarmupReport]:
+def warm(subject: Subject, policy: Warmup, clock: ClockReading | None = None) -> tuple[list[Sample], WarmupReport]:
     """Warm `subject`; returns the calls made (checked by the caller like any other) and the report."""
     start = time.perf_counter()
     samples: list[Sample] = []

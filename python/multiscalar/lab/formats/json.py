@@ -35,6 +35,4 @@ def _entry(cell: Cell) -> dict[str, Any]:
 def to_json(measurements: Measurements) -> str:
     """One JSON document."""
     runs = [{key: value for key, value in run.items() if key != "kind"} for run in measurements.runs]
-    return (
-        json.dumps({"runs": runs, "rows": [_entry(c) for c in measurements.cells.values()]}, indent=1) + "\n"
-    )
+    return json.dumps({"runs": runs, "rows": [_entry(c) for c in measurements.cells.values()]}, indent=1) + "\n"

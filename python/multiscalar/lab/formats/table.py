@@ -27,8 +27,5 @@ def align(header: Sequence[str], lines: Sequence[Sequence[str]], left: frozenset
 
 def to_table(rows: Sequence[Row]) -> str:
     """A titled block per group."""
-    blocks = [
-        f"{name}\n" + align(HEADER, [cells(row, members) for row in members])
-        for name, members in groups(rows)
-    ]
+    blocks = [f"{name}\n" + align(HEADER, [cells(row, members) for row in members]) for name, members in groups(rows)]
     return "\n".join(blocks) or "no rows\n"

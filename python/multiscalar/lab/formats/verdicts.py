@@ -44,7 +44,16 @@ def verdicts_json(comparison: Comparison) -> str:
     """One JSON document."""
     pairs = [
         {
-            "labels": pair.labels, "path": pair.name, "a_us": pair.a_us, "b_us": pair.b_us, "ratio":
-            pair.ratio.value, "low": pair.ratio.low, "high": pair.ratio.high, "verdict": str(pair.verdict),
-            } for pair in comparison.pairs ]  # fmt: skip return ( json.dumps({"pairs": pairs, "alone":
-            comparison.alone, "warnings": comparison.warnings}, indent=1) + "\n" )
+            "labels": pair.labels,
+            "path": pair.name,
+            "a_us": pair.a_us,
+            "b_us": pair.b_us,
+            "ratio": pair.ratio.value,
+            "low": pair.ratio.low,
+            "high": pair.ratio.high,
+            "verdict": str(pair.verdict),
+        }
+        for pair in comparison.pairs
+    ]
+    document = {"pairs": pairs, "alone": comparison.alone, "warnings": comparison.warnings}
+    return json.dumps(document, indent=1) + "\n"

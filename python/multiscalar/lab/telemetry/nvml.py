@@ -71,9 +71,7 @@ class Device:
     def sm_clock(self) -> float | None:
         """SM clock in MHz, the plateau's signal."""
         out = Fields()
-        self._put(
-            out, "sm_mhz", lambda: self._nvml.nvmlDeviceGetClockInfo(self._handle, self._nvml.NVML_CLOCK_SM)
-        )
+        self._put(out, "sm_mhz", lambda: self._nvml.nvmlDeviceGetClockInfo(self._handle, self._nvml.NVML_CLOCK_SM))
         return float(out["sm_mhz"]) if "sm_mhz" in out else None
 
     def _pids(self) -> list[int]:
@@ -86,12 +84,8 @@ class Device:
         """
         n, h, out = self._nvml, self._handle, Fields()
         self._put(out, "name", lambda: _text(n.nvmlDeviceGetName(h)))
-        self._put(
-            out, "uuid_hash", lambda: hashlib.sha256(_text(n.nvmlDeviceGetUUID(h)).encode()).hexdigest()[:16]
-        )
-        self._put(
-            out, "compute_capability", lambda: ".".join(map(str, n.nvmlDeviceGetCudaComputeCapability(h)))
-        )
+        self._put(out, "uuid_hash", lambda: hashlib.sha256(_text(n.nvmlDeviceGetUUID(h)).encode()).hexdigest()[:16])
+        self._put(out, "compute_capability", lambda: ".".join(map(str, n.nvmlDeviceGetCudaComputeCapability(h))))
         self._put(out, "memory_bytes", lambda: int(n.nvmlDeviceGetMemoryInfo(h).total))
         self._put(out, "mig", lambda: n.nvmlDeviceGetMigMode(h)[0] == 1)
         self._put(out, "ecc", lambda: n.nvmlDeviceGetEccMode(h)[0] == 1)

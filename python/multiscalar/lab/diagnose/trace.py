@@ -1,0 +1,126 @@
+"""A trace: timed samples of one subject with the telemetry around them, and the join of the two.
+
+Fields that a driver did not answer are absent. A reading belongs to a sample when it falls into the sample's time; a
+sample shorter than the sampling period takes the nearest reading within `REACH_NS`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from ..record import Cell, Measurements
+
+__all__ = ["Joined", "Reading", "Timed", "Trace", "join", "trace_of"]
+
+REACH_NS = 250_000_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Telemetry at one moment: GPU fields plain, host fields with the prefix `host_`."""
+
+    at_ns: int
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One timed call."""
+
+    at_ns: int
+    wall_ns: int
+    cpu_ns: int | None = None
+    copy_ns: int | None = None
+    device_ns: int | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    first: bool = False
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Everything the rules may look at. `facts` are standing facts of GPU and host."""
+
+    samples: Sequence[Timed]
+    readings: Sequence[Reading]
+    place: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    threads: int = 1
+    own_pids: frozenset[int] = frozenset()
+
+    def answered(self) -> frozenset[str]:
+        """Names of the telemetry fields that were answered at least once."""
+        return frozenset(name for reading in self.readings for name in reading.fields)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A sample with the telemetry of its time: numbers averaged, lists united; `spread` is max - min of a number."""
+
+    sample: Timed
+    state: Mapping[str, Any]
+    spread: Mapping[str, float]
+
+    def number(self, name: str) -> float | None:
+        """A numeric field, or None where the driver was silent."""
+        value = self.state.get(name)
+        return float(value) if isinstance(value, int | float) else None
+
+
+def join(trace: Trace) -> list[Joined]:
+    """Every sample with its telemetry."""
+    times = [reading.at_ns for reading in trace.readings]
+    return [_joined(sample, trace.readings, times) for sample in trace.samples]
+
+
+def _joined(sample: Timed, readings: Sequence[Reading], times: Sequence[int]) -> Joined:
+    low = bisect_left(times, sample.at_ns)
+    high = bisect_right(times, sample.at_ns + sample.wall_ns)
+    inside = list(readings[low:high])
+    if not inside:
+        near = [r for r in readings[max(0, low - 1) : high + 1] if _distance(r, sample) <= REACH_NS]
+        inside = [min(near, key=lambda r: _distance(r, sample))] if near else []
+    state: dict[str, Any] = {}
+    spread: dict[str, float] = {}
+    for name in {name for reading in inside for name in reading.fields}:
+        values = [reading.fields[name] for reading in inside if name in reading.fields]
+        if isinstance(values[0], list):
+            state[name] = sorted({item for value in values for item in value})
+        elif isinstance(values[0], int | float):
+            state[name] = fmean(values)
+            spread[name] = float(max(values) - min(values))
+    return Joined(sample, state, spread)
+
+
+def _distance(reading: Reading, sample: Timed) -> int:
+    if reading.at_ns < sample.at_ns:
+        return sample.at_ns - reading.at_ns
+    return max(0, reading.at_ns - sample.at_ns - sample.wall_ns)
+
+
+def trace_of(measurements: Measurements, cell: Cell) -> Trace:
+    """The trace of a cell in a record. Its warm-up calls come first and are marked as first calls."""
+    warm = [_timed(line, first=True) for line in cell.warmups]
+    samples = [*warm, *(_timed(line) for line in cell.samples)]
+    run = next((run for run in measurements.runs if run["run"] == cell.run), {"machine": {}})
+    machine = run["machine"]
+    facts = {**machine.get("gpu", {}), **{f"host_{k}": v for k, v in machine.get("cpu", {}).items()}}
+    readings = [Reading(line["at_ns"], line.get("fields", {})) for line in measurements.traces]
+    threads = cell.labels.get("threads") or machine.get("cpu", {}).get("usable_cpus") or 1
+    pids = frozenset(pid for pid in cell.subject.get("pids", []) if isinstance(pid, int))
+    return Trace(samples, sorted(readings, key=lambda r: r.at_ns), cell.place, facts, int(threads), pids)
+
+
+def _timed(line: Mapping[str, Any], first: bool = False) -> Timed:
+    return Timed(
+        line["at_ns"],
+        line["wall_ns"],
+        line.get("cpu_ns"),
+        line.get("copy_ns"),
+        line.get("device_ns"),
+        line.get("evidence", {}),
+        first,
+    )

@@ -1,0 +1,83 @@
+"""The doctor on traces with planted causes: the right one first, bounded by its arithmetic, and nothing on clean
+ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import traces
+from multiscalar.lab.diagnose.attribute import diagnose
+from multiscalar.lab.diagnose.rules import Cause
+from multiscalar.lab.diagnose.trace import Trace
+
+
+def shares(diagnosis):
+    return {finding.cause: finding.share for finding in diagnosis.findings}
+
+
+@pytest.mark.parametrize(("cause", "make"), list(traces.planted()), ids=list(traces.PLANTED))
+def test_planted_cause_is_the_first_finding(cause, make):
+    found = diagnose(make())
+    assert found.findings, "nothing was found"
+    assert str(found.findings[0].cause) == cause
+    assert found.findings[0].share > 0.5
+    assert sum(f.share for f in found.findings) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("make", traces.CLEAN)
+def test_clean_traces_have_no_cause(make):
+    found = diagnose(make())
+    assert found.steady
+    assert all(finding.share <= 0.10 for finding in found.findings)
+
+
+def test_story_two_clock_explains_its_ratio_and_no_more():
+    found = diagnose(traces.p0_p5_flips())
+    clock = next(f for f in found.findings if f.cause is Cause.UTILISATION)
+    assert clock.share > 0.7
+    by_clock = shares(found).get(Cause.CLOCK, 0.0)
+    assert by_clock < 0.01, "a clock ratio of 1.8 explains 0.8 of 25 ms, not seconds"
+    assert found.variation > 200
+
+
+def test_without_any_telemetry_everything_is_unexplained_and_said_so():
+    full = traces.p0_p5_flips()
+    found = diagnose(dataclasses.replace(full, readings=[]))
+    assert [f.cause for f in found.findings] == [Cause.UNEXPLAINED]
+    assert found.findings[0].share == pytest.approx(1.0)
+    assert "sm_mhz" in found.silent_fields
+
+
+def test_inferred_heat_is_a_suspicion_and_a_stated_one_is_not():
+    assert diagnose(traces.geforce_few_fields()).findings[0].suspicion
+    assert not diagnose(traces.thermal_decay()).findings[0].suspicion
+
+
+def test_two_causes_share_the_excess():
+    m = traces.Machine()
+    for i in range(40):
+        if i % 4 == 1:
+            m.call(device=18 * 1.8, copy=26, sm_mhz=1400, pstate=5)
+        else:
+            m.call()
+    found = shares(diagnose(m.trace()))
+    assert 0.3 < found[Cause.CLOCK] < 0.55
+    assert 0.45 < found[Cause.COPIES] < 0.7
+
+
+def test_expected_time_makes_a_wholly_slow_trace_speak():
+    m = traces.Machine()
+    for _ in range(10):
+        m.call(device=5900, copy=90, host=1000, told=False, gpu_util=17, sm_mhz=1400, pstate=5)
+    alone = diagnose(m.trace())
+    assert [f.cause for f in alone.findings] == [Cause.CLOCK], "against itself only the low clock shows"
+    assert alone.excess_ns < 0.1 * alone.total_ns
+    found = diagnose(m.trace(), expected_ns=25e6)
+    assert found.findings[0].cause is Cause.UTILISATION
+
+
+def test_no_samples_is_an_error():
+    with pytest.raises(ValueError, match="nothing to diagnose"):
+        diagnose(Trace([], [], "gpu"))
