@@ -7,6 +7,7 @@ import typer
 from ..lab.formats import Format, render
 from ..lab.msmcase import Kind
 from ..lab.stopping import Stopping
+from ..lab.subject import Scope
 from ..lab.warmup import Warmup
 from ..shapes import ScalarShape
 from . import options as o
@@ -65,7 +66,13 @@ def command(
         precompute=precompute,
         inputs=inputs,
     )
-    subjects = [*own_subjects(asked), *peer_subjects(o.words(peers, str, "the peers that `msm peers` lists"))]
+    fresh = Scope.FIRST_CALL in o.scopes(scope)
+    if fresh and len(o.scopes(scope)) > 1:
+        raise o.fail("first-call has processes of its own: measure it apart from other scopes")
+    subjects = [
+        *own_subjects(asked, fresh=fresh),
+        *peer_subjects(o.words(peers, str, "the peers that `msm peers` lists")),
+    ]
     if not cases or not subjects:
         raise o.fail("nothing to measure: no curve, size, path or peer is left")
     stopping = Stopping(repeats=3 if quick else repeats, precision=precision, time_limit=10.0 if quick else time_limit)

@@ -9,7 +9,7 @@ import typer
 
 from .. import __version__
 from ..engine import registry
-from ..lab.machine import machine_facts, version_facts
+from ..lab.machine import machine_facts, usable_cpus, version_facts
 
 __all__ = ["command", "fitting_extra"]
 
@@ -55,9 +55,10 @@ def facts() -> dict[str, Any]:
 
 def _core_facts() -> dict[str, Any]:
     """What the native core says of itself: the instruction set in use and those this CPU could run."""
-    from ..engine.cpu import describe
+    from .. import _core, curves, msm
 
-    return dict(describe())
+    run = msm([curves.curve("bn254").generator], [1], backend="cpu").run
+    return {"isa_in_use": run.isa if run else "unknown", "isas_possible": _core.isas(), "threads": usable_cpus()}
 
 
 def command(as_json: bool = typer.Option(False, "--json", help="Print one JSON document.")) -> None:

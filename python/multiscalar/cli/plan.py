@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import typer
 
@@ -33,17 +31,26 @@ class Plan:
         return len(self.cases) * len(self.subjects)
 
 
-def own_subjects(asked: Sequence[str] | None) -> list[Subject]:
-    """Our backends. Asked by name they are taken as they are (and may become UNAVAILABLE rows); by default
-    `cpu`, and where a GPU is to be had `cuda` and `auto` as well; else one line on stderr says why not.
+def own_subjects(asked: Sequence[str] | None, *, fresh: bool = False) -> list[Subject]:
+    """Our backends, in this process or (`fresh`) in one of their own. Asked by name they are taken as they are (and
+    may become UNAVAILABLE rows); by default `cpu`, and where a GPU is to be had `cuda` and `auto` as well; else one
+    line on stderr says why not.
     """
     if asked is not None:
-        return [Own(name) for name in asked]
+        return [_own(name, fresh) for name in asked]
     state = registry.availability("cuda")
     if state.usable:
-        return [Own(name) for name in OWN]
+        return [_own(name, fresh) for name in OWN]
     typer.echo(f"cuda: {state.reason}; not measured", err=True)
-    return [Own("cpu")]
+    return [_own("cpu", fresh)]
+
+
+def _own(name: str, fresh: bool) -> Subject:
+    if not fresh:
+        return Own(name)
+    from ..lab.subjects.peer import own_program
+
+    return own_program(name)
 
 
 def peer_subjects(names: Sequence[str], *, build: bool = True) -> list[Subject]:
@@ -91,8 +98,3 @@ def questions(
         )
         for curve, shape, n, scope, isa in itertools.product(curves, shapes, sizes, scopes, isas)
     ]
-
-
-def record_parent(path: Path) -> bool:
-    """Whether the record's folder can be written."""
-    return os.access(path.resolve().parent, os.W_OK) or not path.resolve().parent.exists()

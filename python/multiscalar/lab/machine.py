@@ -38,15 +38,10 @@ def cgroup_quota() -> float | None:
     """CPUs' worth of time the control group allows, or None without a limit. cgroup v2, then v1."""
     group = (_read("/proc/self/cgroup") or "").split("::")[-1].split("\n")[0].strip() or "/"
     for folder in dict.fromkeys((f"/sys/fs/cgroup{group}", "/sys/fs/cgroup")):
-        text = _read(Path(folder) / "cpu.max")
-        if text:
-            quota, _, period = text.partition(" ")
-            if quota != "max":
-                return int(quota) / int(period or 100_000)
-    quota, period = (
-        _read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
-        _read("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
-    )
+        limit = (_read(Path(folder) / "cpu.max") or "max").split()
+        if limit[0] != "max":
+            return int(limit[0]) / int(limit[1])
+    quota, period = (_read(f"/sys/fs/cgroup/cpu/cpu.cfs_{name}_us") for name in ("quota", "period"))
     if quota and period and int(quota) > 0:
         return int(quota) / int(period)
     return None
@@ -62,8 +57,8 @@ def usable_cpus() -> int:
 def cpu_facts() -> dict[str, Any]:
     """Model, features that matter here, counts, quota, governor, memory, virtualisation."""
     info = _read("/proc/cpuinfo") or ""
-    entries = dict(part.split(":", 1) for line in info.split("\n\n")[0].splitlines() if ":" in line for part in [line])
-    entries = {key.strip(): value.strip() for key, value in entries.items()}
+    lines = (line.split(":", 1) for line in info.split("\n\n")[0].splitlines() if ":" in line)
+    entries = {key.strip(): value.strip() for key, value in lines}
     flags = entries.get("flags", "").split()
     facts: dict[str, Any] = {
         "model": entries.get("model name") or platform.processor() or platform.machine(),

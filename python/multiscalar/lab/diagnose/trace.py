@@ -105,8 +105,8 @@ def trace_of(measurements: Measurements, cell: Cell) -> Trace:
     """The trace of a cell in a record. Its warm-up calls come first and are marked as first calls."""
     warm = [_timed(line, first=True) for line in cell.warmups]
     samples = [*warm, *(_timed(line) for line in cell.samples)]
-    run = next((run for run in measurements.runs if run["run"] == cell.run), {"machine": {}})
-    machine = run["machine"]
+    machines = [run["machine"] for run in measurements.runs if run["run"] == cell.run]
+    machine = machines[0] if machines else {}
     facts = {**machine.get("gpu", {}), **{f"host_{k}": v for k, v in machine.get("cpu", {}).items()}}
     readings = [Reading(line["at_ns"], line.get("fields", {})) for line in measurements.traces]
     threads = cell.labels.get("threads") or machine.get("cpu", {}).get("usable_cpus") or 1

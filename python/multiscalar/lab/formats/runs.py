@@ -43,11 +43,11 @@ def _block(cell: Cell) -> str:
     lines = [head, *(_run_line(i, len(samples), s) for i, s in enumerate(samples, 1))]
     total = fmean(s["wall_ns"] for s in samples)
     lines.append(f"Average total: {_ms(total)}")
-    split = [(s["copy_ns"], msm) for s in samples if (msm := _msm_ns(s)) is not None]
+    split = [(s["copy_ns"], part) for s in samples if "copy_ns" in s and (part := _msm_ns(s)) is not None]
     if split:
-        copy, msm = fmean(c for c, _ in split), fmean(m for _, m in split)
+        copy, work = fmean(c for c, _ in split), fmean(m for _, m in split)
         lines.append(f"Average copy: {_ms(copy)} ({copy / total:.1%})")
-        lines.append(f"Average MSM: {_ms(msm)} ({msm / total:.1%})")
+        lines.append(f"Average MSM: {_ms(work)} ({work / total:.1%})")
     batch = int(cell.labels.get("batch") or 1)
     lines.append(f"MSMs per second: {batch * 1e9 / total:.2f}")
     return "\n".join(lines) + "\n"

@@ -85,7 +85,7 @@ def _bind(backend: str, case: Case, inputs: MsmInputs) -> Callable[[], list[Poin
     labels = case.labels
     scope = Scope(str(labels["scope"]))
     options: dict[str, Any] = {"threads": labels["threads"], "isa": labels["isa"]}
-    vectors = list(inputs.scalars)
+    vectors: list[Any] = list(inputs.scalars)
     if scope is Scope.FIRST_CALL:
         raise SubjectError(Status.UNSUPPORTED, "first-call is measured in a fresh process")
     if scope is Scope.END_TO_END:
@@ -93,18 +93,13 @@ def _bind(backend: str, case: Case, inputs: MsmInputs) -> Callable[[], list[Poin
         return lambda: [ms.msm(points, vector, backend=backend, **options) for vector in vectors]
     bases = ms.Bases(inputs.points, backend=backend, precompute=labels["precompute"], **options)
     if scope is Scope.RESIDENT and backend != "cpu":
-        vectors = [_on_device(vector) for vector in vectors]
+        from .ondevice import OnDevice
+
+        vectors = [OnDevice(vector.data) for vector in vectors]
     if len(vectors) == 1:
         only = vectors[0]
         return lambda: [bases.msm(only)]
     return lambda: list(bases.msm(vectors))
-
-
-def _on_device(vector: Any) -> Any:
-    """The vector in device memory, as a caller with device data would pass it."""
-    from ...cuda import to_device
-
-    return to_device(vector)
 
 
 def _split(run: RunInfo | None) -> tuple[int | None, int | None]:

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class _Session:
         subject = self._subject(asked)
         samples = subject.take(int(asked.get("repeats", 1)), int(asked.get("warmups", 0)))
         last = samples[-1]
-        ((x, y),) = last.result  # type: ignore[misc,attr-defined]
+        ((x, y),) = cast("list[tuple[int, int]]", last.result)
         clocks = ("wall_ns", "cpu_ns", "copy_ns", "device_ns")
         told = last.evidence.as_dict()
         return {

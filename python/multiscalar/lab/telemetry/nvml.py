@@ -129,6 +129,8 @@ def open_device(wanted: str | None = None) -> tuple[Device | None, str]:
         return None, "nvidia-ml-py is not installed"
     try:
         pynvml.nvmlInit()
+    except pynvml.NVMLError_LibraryNotFound:
+        return None, "no NVIDIA driver on this machine"
     except pynvml.NVMLError as error:
         return None, f"NVML: {error}"
     target = wanted or _wanted()

@@ -1,0 +1,151 @@
+"""`msm bench` and `msm info` from outside: formats, exit codes, streams."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+
+def msm(line, expect=0):
+    """Run `msm` with the words of `line`."""
+    words = [sys.executable, "-m", "multiscalar.cli", *shlex.split(line)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode == expect, done.stderr
+    return done
+
+
+def table(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_starts_as_promised_and_notes_are_quoted():
+    done = msm("bench --sizes 1,2^5 --repeats 2 --format csv --paths cpu")
+    assert done.stdout.startswith("size,path,median_us,status,")
+    assert [(row["size"], row["path"], row["status"]) for row in table(done.stdout)] == [
+        ("1", "cpu", "ok"),
+        ("32", "cpu", "ok"),
+    ]
+    assert all(float(row["median_us"]) > 0 for row in table(done.stdout))
+    assert done.stdout.splitlines()[1].endswith(',""')
+
+
+def test_boundary_preset_has_the_eight_sizes():
+    done = msm("bench --preset boundary --repeats 1 --warmups 0 --format csv --paths cpu")
+    assert [row["size"] for row in table(done.stdout)] == [
+        "512",
+        "1024",
+        "1025",
+        "2048",
+        "4096",
+        "8192",
+        "16384",
+        "65536",
+    ]
+
+
+def test_a_path_asked_for_and_not_to_be_had_is_a_row_and_exit_3():
+    if gpu_is_here():
+        pytest.skip("a GPU is here: cuda is to be had")
+    done = msm("bench --sizes 8 --repeats 1 --paths cpu,cuda --format csv", expect=3)
+    by_path = {row["path"]: row for row in table(done.stdout)}
+    assert by_path["cpu"]["status"] == "ok"
+    assert by_path["cuda"]["status"] == "UNAVAILABLE"
+    assert by_path["cuda"]["median_us"] == ""
+    assert by_path["cuda"]["note"]
+
+
+def test_a_path_not_asked_for_and_not_to_be_had_is_a_line_and_no_row():
+    if gpu_is_here():
+        pytest.skip("a GPU is here: cuda is measured by default")
+    done = msm("bench --sizes 8 --repeats 1 --format csv")
+    assert [row["path"] for row in table(done.stdout)] == ["cpu"]
+    assert done.stderr.startswith("cuda: ")
+
+
+def gpu_is_here():
+    from multiscalar.engine import registry
+
+    return registry.availability("cuda").usable
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--sizes banana", "'banana' is not a size"),
+        ("--sizes 2^9..2^3", "must rise"),
+        ("--curve p-256", "not one of"),
+        ("--paths gpu", "'gpu' is not one of cpu, cuda, auto"),
+        ("--shape round", "not one of uniform"),
+        ("--scope x", "end-to-end"),
+        ("--sizes 8 --preset small", "not both"),
+        ("--resume", "--resume needs --record"),
+        ("--repeats 0", "repeats"),
+    ],
+)
+def test_bad_usage_is_exit_2_and_one_reason(arguments, said):
+    done = msm(f"bench {arguments}", expect=2)
+    assert said in done.stderr
+    assert not done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_runs_format_has_the_story_s_lines():
+    done = msm("bench --sizes 2^6 --repeats 3 --format runs --paths cpu")
+    assert re.search(r"^Run 1/3: Total: [\d.]+ms \(Copy: [\d.]+ms, MSM: [\d.]+ms\)$", done.stdout, re.MULTILINE)
+    assert "Average total:" in done.stdout
+    assert re.search(r"^MSMs per second: [\d.]+$", done.stdout, re.MULTILINE)
+
+
+def test_record_check_resume_and_json(tmp_path):
+    record = tmp_path / "r.jsonl"
+    line = f"bench --sizes 4,8 --repeats 5 --paths cpu --inputs independent --record {record}"
+    msm(line)
+    before = record.read_text()
+    again = msm(f"{line} --resume --format json")
+    assert record.read_text().startswith(before), "append-only"
+    document = json.loads(again.stdout)
+    assert [len(row["wall_ns"]) for row in document["rows"]] == [5, 5]
+    added = [json.loads(line)["kind"] for line in record.read_text()[len(before) :].splitlines()]
+    assert added == ["run", "end"], "nothing was measured again"
+    msm(f"check {record}")
+
+
+def test_every_shape_scope_and_batch_is_right():
+    shapes, scopes = "uniform,bits,witness,uint8,one-hot", "end-to-end,resident-bases"
+    done = msm(f"bench --sizes 33 --repeats 1 --paths cpu --format csv --batch 2 --scope {scopes} --shape {shapes}")
+    rows = table(done.stdout)
+    assert len(rows) == 10
+    assert {row["status"] for row in rows} == {"ok"}
+
+
+def test_info_names_the_machine():
+    facts = json.loads(msm("info --json").stdout)
+    assert facts["cpu"]["isa_in_use"] in facts["cpu"]["isas_possible"]
+    assert facts["cpu"]["usable_cpus"] >= 1
+    assert facts["backends"]["cpu"] == "usable"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "said"),
+    [
+        ({"driver": "580.159.04", "compute_capability": "9.0"}, "cu13"),
+        ({"driver": "570.1", "compute_capability": "8.9"}, "cu12"),
+        (
+            {"name": "Tesla V100", "driver": "580.1", "compute_capability": "7.0"},
+            "Tesla V100 has compute capability 7.0",
+        ),
+        ({"none": "no NVIDIA driver on this machine"}, "no NVIDIA driver"),
+        ({"name": "x"}, "cu12 or cu13"),
+    ],
+)
+def test_the_extra_that_fits(gpu, said):
+    from multiscalar.cli.info import fitting_extra
+
+    assert said in fitting_extra(gpu)
