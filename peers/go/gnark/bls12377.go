@@ -1,0 +1,41 @@
+package main
+
+import (
+	"math/big"
+
+	curvebls12377 "github.com/consensys/gnark-crypto/ecc/bls12-377"
+	"github.com/consensys/gnark-crypto/ecc/bls12-377/fp"
+	"github.com/consensys/gnark-crypto/ecc/bls12-377/fr"
+)
+
+// bls12377 binds gnark-crypto's bls12-377 to the peer.
+var bls12377 = curve[curvebls12377.G1Affine, fr.Element]{
+	limbs: fp.Limbs,
+	point: func(x, y []uint64, form string) (point curvebls12377.G1Affine, err error) {
+		if form == "montgomery" {
+			copy(point.X[:], x)
+			copy(point.Y[:], y)
+			return point, nil
+		}
+		var raw [fp.Bytes]byte
+		bigEndian(raw[:], x)
+		if err = point.X.SetBytesCanonical(raw[:]); err != nil {
+			return point, err
+		}
+		bigEndian(raw[:], y)
+		return point, point.Y.SetBytesCanonical(raw[:])
+	},
+	scalar: func(limbs []uint64, form string) (scalar fr.Element, whole *big.Int, err error) {
+		if form == "montgomery" {
+			copy(scalar[:], limbs)
+		} else {
+			var raw [fr.Bytes]byte
+			bigEndian(raw[:], limbs)
+			err = scalar.SetBytesCanonical(raw[:])
+		}
+		return scalar, scalar.BigInt(new(big.Int)), err
+	},
+	hex: func(point *curvebls12377.G1Affine) affine {
+		return affine{X: "0x" + point.X.Text(16), Y: "0x" + point.Y.Text(16)}
+	},
+}
