@@ -4,7 +4,7 @@ use peer_protocol::{Affine, Curve, Engine, Failure, Form, Hello, Raw, RayonThrea
 use snarkvm_algorithms::msm::VariableBase;
 use snarkvm_curves::bls12_377::{Fq, Fr, G1Affine};
 use snarkvm_curves::{AffineCurve, ProjectiveCurve};
-use snarkvm_fields::{Field, PrimeField, Zero};
+use snarkvm_fields::{PrimeField, Zero};
 use snarkvm_utilities::{BigInteger256, BigInteger384};
 
 const LIMBS: usize = 6;

@@ -1,0 +1,222 @@
+"""Builds peers into the user's cache and finds them there again.
+
+A build lies in `<cache>/peers/<name>/<digest>/`, the digest covering sources, recipe, toolchain, flags and CPU: a change in
+any of them is another build, and an old one is never taken for it. Sources are copied before they are built, because
+the package may be installed where nobody may write. One build of a peer at a time, held by a file lock; a finished
+build appears by one rename.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...settings import setting
+from .faults import Fault, FaultKind
+from .recipes import Recipe, cpu_flags
+from .registry import PeerSpec
+
+__all__ = ["PeerStatus", "Program", "build_peer", "cache_folder", "program_of", "sources_folder", "status_of"]
+
+_FACTS = "build.json"
+_BUILD_LIMIT_S = 3600
+# Not part of the sources: what a build or an editor leaves in a checkout.
+_IGNORED = shutil.ignore_patterns("target", "*.pyc", "__pycache__", ".*")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A peer ready to start."""
+
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PeerStatus:
+    """`state` is "ready", "to build" or "UNAVAILABLE"; `note` is the version, the command to run, or the reason."""
+
+    name: str
+    title: str
+    curves: tuple[str, ...]
+    place: str
+    state: str
+    note: str
+
+
+def cache_folder() -> Path:
+    """Where built peers lie: the setting `cache_dir`, else the user's cache directory."""
+    import platformdirs
+
+    chosen = setting("cache_dir")
+    return (Path(chosen) if chosen else platformdirs.user_cache_path("multiscalar")) / "peers"
+
+
+def sources_folder() -> Path | None:
+    """The peers' sources: shipped inside this package, or in the checkout that it is installed from."""
+    shipped = Path(__file__).parent / "sources"
+    checkout = Path(__file__).resolve().parents[4] / "peers"
+    return next((folder for folder in (shipped, checkout) if (folder / "rust" / "Cargo.toml").is_file()), None)
+
+
+def status_of(spec: PeerSpec) -> PeerStatus:
+    """Whether the peer can be used now, after a build, or not at all. Builds nothing."""
+    missing = spec.recipe.missing()
+    ready = None if missing else _ready(spec, spec.recipe)
+    if missing:
+        state, note = "UNAVAILABLE", missing
+    elif ready is not None:
+        state, note = "ready", ", ".join(f"{key} {value}" for key, value in spec.recipe.versions().items())
+    elif sources_folder() is None:
+        state, note = "UNAVAILABLE", "the sources of the peers are not part of this installation"
+    else:
+        state, note = "to build", f"msm peers build {spec.name}"
+    return PeerStatus(spec.name, spec.title, spec.curves, spec.place, state, note)
+
+
+def program_of(spec: PeerSpec, *, threads: int, build: bool, say: Callable[[str], None]) -> Program | Fault:
+    """The program that measures `threads` threads; built on first use, with one line to `say`."""
+    recipe = spec.recipe_for(threads)
+    if missing := recipe.missing():
+        return Fault(FaultKind.UNAVAILABLE, missing)
+    found = _ready(spec, recipe)
+    if found is not None:
+        return found
+    if not build:
+        return Fault(FaultKind.UNAVAILABLE, f"not built; run: msm peers build {spec.name}")
+    say(f"building peer {spec.name} (once, some minutes; log in {_home(spec)})")
+    return build_peer(spec, recipe)
+
+
+def build_peer(spec: PeerSpec, recipe: Recipe) -> Program | Fault:
+    """Build one recipe of a peer, unless it lies there already."""
+    if missing := recipe.missing():
+        return Fault(FaultKind.UNAVAILABLE, missing)
+    sources = sources_folder()
+    if recipe.sources is not None and sources is None:
+        return Fault(FaultKind.UNAVAILABLE, "the sources of the peers are not part of this installation")
+    home = _home(spec)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with _lock(home / "lock"):
+            found = _ready(spec, recipe)
+            if found is not None or sources is None:
+                return found or Fault(FaultKind.UNAVAILABLE, "nothing to build")
+            return _build(spec, recipe, sources, home)
+    except OSError as error:
+        return Fault(FaultKind.UNAVAILABLE, f"cannot build in {home}: {error}")
+
+
+def _build(spec: PeerSpec, recipe: Recipe, sources: Path, home: Path) -> Program | Fault:
+    assert recipe.sources is not None
+    started = time.time()
+    scratch = Path(tempfile.mkdtemp(prefix="build-", dir=home))
+    log = home / f"{recipe.key}.log"
+    try:
+        shutil.copytree(sources / recipe.sources, scratch / "sources", ignore=_IGNORED)
+        step = recipe.step(scratch / "sources", scratch)
+        with log.open("wb") as stream:
+            done = subprocess.run(
+                step.command,
+                cwd=step.folder,
+                env={**os.environ, **step.env},
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                timeout=_BUILD_LIMIT_S,
+                check=False,
+            )
+        if done.returncode != 0 or not step.output.is_file():
+            return Fault(FaultKind.UNAVAILABLE, f"build failed: {_first_error(log)} (log: {log})")
+        facts = {
+            **recipe.versions(),
+            "command": " ".join(step.command[:-1] if step.command[-1] == "." else step.command),
+            "sources": _digest_of(sources / recipe.sources),
+            "cpu": _cpu_name(),
+            "seconds": round(time.time() - started),
+        }
+        _install(step.output, facts, _folder(spec, recipe))
+    except subprocess.TimeoutExpired:
+        return Fault(FaultKind.UNAVAILABLE, f"build took over {_BUILD_LIMIT_S} s (log: {log})")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return _ready(spec, recipe) or Fault(FaultKind.UNAVAILABLE, "the build vanished from the cache")
+
+
+def _install(program: Path, facts: Mapping[str, Any], folder: Path) -> None:
+    """Program and facts appear together, by renaming their folder into place."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as staging:
+        whole = Path(staging) / folder.name
+        whole.mkdir()
+        shutil.copy2(program, whole / program.name)
+        (whole / _FACTS).write_text(json.dumps({**facts, "program": program.name}, indent=1) + "\n")
+        os.replace(whole, folder)
+
+
+def _ready(spec: PeerSpec, recipe: Recipe) -> Program | None:
+    if recipe.sources is None:
+        return Program(recipe.command(Path()), {}, recipe.versions())
+    folder = _folder(spec, recipe)
+    try:
+        facts = json.loads((folder / _FACTS).read_text())
+        program = folder / str(facts["program"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if program.parent != folder or not os.access(program, os.X_OK):
+        return None
+    return Program(recipe.command(program), {}, facts)
+
+
+def _home(spec: PeerSpec) -> Path:
+    return cache_folder() / spec.name
+
+
+def _folder(spec: PeerSpec, recipe: Recipe) -> Path:
+    """Where this very build lies."""
+    sources = sources_folder()
+    inputs = [recipe.key, json.dumps(recipe.versions(), sort_keys=True), _cpu_name()]
+    if recipe.sources is not None and sources is not None:
+        inputs.append(_digest_of(sources / recipe.sources))
+    return _home(spec) / hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:16]
+
+
+def _digest_of(folder: Path) -> str:
+    """SHA-256 over the names and contents of all source files."""
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if path.is_file() and not any(part == "target" or part.startswith(".") for part in relative.parts):
+            total.update(str(relative).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def _cpu_name() -> str:
+    """The CPU that `native` means: model and feature flags, shortened."""
+    flags = hashlib.sha256(" ".join(sorted(cpu_flags())).encode()).hexdigest()[:8]
+    return f"{platform.machine()} {flags}"
+
+
+def _first_error(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()
+    wanted = next((line for line in lines if line.lstrip().startswith(("error", "go:", "fatal"))), None)
+    return (wanted or (lines[-1] if lines else "no output")).strip()[:300]
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    with path.open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield

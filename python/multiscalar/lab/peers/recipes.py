@@ -1,0 +1,209 @@
+"""How a peer's program is made: with cargo, with go, or not at all because it is a Python module.
+
+A recipe names its tool, what is missing, the command and the environment. Programs are built as their authors build
+for speed: release, link-time optimisation, the native CPU, hand-written assembly on. All of it goes into the record.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+__all__ = ["CargoRecipe", "GoRecipe", "PythonRecipe", "Recipe", "Step"]
+
+# Least level whose flags are all there: Go's names for the x86-64 levels.
+_GOAMD64 = (("v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}), ("v3", {"avx2", "bmi2", "fma"}))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One build: the command, the folder it runs in, additions to the environment, and where the program appears."""
+
+    command: tuple[str, ...]
+    folder: Path
+    env: Mapping[str, str]
+    output: Path
+
+
+class Recipe(Protocol):
+    """What the builder asks of a recipe."""
+
+    @property
+    def key(self) -> str:
+        """Names this build among those of the same peer."""
+        ...
+
+    @property
+    def sources(self) -> str | None:
+        """Folder under the sources that goes into the build; None when nothing is built."""
+        ...
+
+    def missing(self) -> str | None:
+        """Why this cannot be built or run here, or None."""
+        ...
+
+    def versions(self) -> dict[str, str]:
+        """Toolchain and flags, for the record; part of the build's identity."""
+        ...
+
+    def step(self, sources: Path, scratch: Path) -> Step:
+        """The build of a copy of the sources that lies in `sources`, using `scratch` for intermediate files."""
+        ...
+
+    def command(self, program: Path) -> tuple[str, ...]:
+        """How the program is started."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CargoRecipe:
+    """A package of the workspace peers/rust."""
+
+    package: str
+    default_features: bool = True
+
+    @property
+    def key(self) -> str:
+        """The package, and whether its default features are on."""
+        return self.package if self.default_features else f"{self.package}-no-default-features"
+
+    @property
+    def sources(self) -> str | None:
+        """One workspace for all Rust peers."""
+        return "rust"
+
+    def missing(self) -> str | None:
+        """cargo is all that is needed; the crates come from cargo's registry."""
+        return None if shutil.which("cargo") else "cargo is not installed; get it with rustup (rustup.rs)"
+
+    def versions(self) -> dict[str, str]:
+        """Compiler and flags."""
+        return {
+            "rustc": _output("rustc", "--version"),
+            "RUSTFLAGS": "-C target-cpu=native",
+            "profile": "release, lto=fat, codegen-units=1",
+            "features": "default" if self.default_features else "no default features",
+        }
+
+    def step(self, sources: Path, scratch: Path) -> Step:
+        """`cargo build --release --locked`."""
+        features = () if self.default_features else ("--no-default-features",)
+        command = ("cargo", "build", "--release", "--locked", "--package", self.package, *features)
+        target = scratch / ("rust" if self.default_features else "rust-bare")
+        env = {"RUSTFLAGS": "-C target-cpu=native", "CARGO_TARGET_DIR": str(target)}
+        return Step(command, sources, env, target / "release" / self.package)
+
+    def command(self, program: Path) -> tuple[str, ...]:
+        """The program itself."""
+        return (str(program),)
+
+
+@dataclass(frozen=True, slots=True)
+class GoRecipe:
+    """A module under peers/go."""
+
+    module: str
+
+    @property
+    def key(self) -> str:
+        """The module's name."""
+        return self.module
+
+    @property
+    def sources(self) -> str | None:
+        """Each Go peer is a module of its own."""
+        return f"go/{self.module}"
+
+    def missing(self) -> str | None:
+        """go is all that is needed; modules come from the module proxy."""
+        return None if shutil.which("go") else "go is not installed; get it from go.dev"
+
+    def versions(self) -> dict[str, str]:
+        """Toolchain and flags."""
+        return {"go": _output("go", "version"), "GOAMD64": _go_level(), "flags": "-trimpath -mod=readonly"}
+
+    def step(self, sources: Path, scratch: Path) -> Step:
+        """`go build`."""
+        output = scratch / self.module
+        command = ("go", "build", "-trimpath", "-mod=readonly", "-o", str(output), ".")
+        return Step(command, sources, {"GOAMD64": _go_level(), "GOWORK": "off"}, output)
+
+    def command(self, program: Path) -> tuple[str, ...]:
+        """The program itself."""
+        return (str(program),)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonRecipe:
+    """A module of ours that serves the protocol for an installed Python package."""
+
+    module: str
+    imports: str
+    distribution: str
+
+    @property
+    def key(self) -> str:
+        """The module's name."""
+        return self.module
+
+    @property
+    def sources(self) -> str | None:
+        """Nothing is built."""
+        return None
+
+    def missing(self) -> str | None:
+        """The package must be installed beside this one."""
+        if importlib.util.find_spec(self.imports) is not None:
+            return None
+        return f"the package is not installed; pip install {self.distribution}"
+
+    def versions(self) -> dict[str, str]:
+        """Python and the package."""
+        try:
+            version = importlib.metadata.version(self.distribution)
+        except importlib.metadata.PackageNotFoundError:
+            version = "not installed"
+        return {"python": platform.python_version(), self.distribution: version}
+
+    def step(self, sources: Path, scratch: Path) -> Step:
+        """There is none."""
+        raise NotImplementedError(f"{self.module} needs no build")
+
+    def command(self, program: Path) -> tuple[str, ...]:
+        """A Python of the same environment."""
+        return (sys.executable, "-m", self.module)
+
+
+def _output(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+def _go_level() -> str:
+    """GOAMD64 for this CPU, unless the user has set one."""
+    if chosen := os.environ.get("GOAMD64"):
+        return chosen
+    flags = cpu_flags()
+    return next((level for level, needed in _GOAMD64 if needed <= flags), "v1")
+
+
+def cpu_flags(path: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
+    """Feature flags of the first processor; empty where the system does not tell."""
+    try:
+        lines: Sequence[str] = path.read_text().splitlines()
+    except OSError:
+        return frozenset()
+    line = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return frozenset(line.partition(":")[2].split())
