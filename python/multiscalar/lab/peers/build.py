@@ -66,10 +66,9 @@ def cache_folder() -> Path:
 
 
 def sources_folder() -> Path | None:
-    """The peers' sources: shipped inside this package, or in the checkout that it is installed from."""
-    shipped = Path(__file__).parent / "sources"
-    checkout = Path(__file__).resolve().parents[4] / "peers"
-    return next((folder for folder in (shipped, checkout) if (folder / "rust" / "Cargo.toml").is_file()), None)
+    """The peers' sources, shipped inside this package (in a checkout: a link to `peers/`)."""
+    folder = Path(__file__).parent / "sources"
+    return folder if folder.is_dir() else None
 
 
 def status_of(spec: PeerSpec) -> PeerStatus:
