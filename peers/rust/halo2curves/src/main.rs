@@ -81,10 +81,8 @@ where
     }
 }
 
-const CURVES: [Curve; 2] = [
-    Curve::of::<Halo2<bn256::G1Affine, 4>>("bn254"),
-    Curve::of::<Halo2<bls12381::G1Affine, 6>>("bls12-381"),
-];
+const CURVES: [Curve; 2] =
+    [Curve::of::<Halo2<bn256::G1Affine, 4>>("bn254"), Curve::of::<Halo2<bls12381::G1Affine, 6>>("bls12-381")];
 
 fn main() {
     let hello = Hello {

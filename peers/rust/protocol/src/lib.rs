@@ -55,7 +55,9 @@ pub fn serve(hello: Hello, curves: &[Curve], mut threads: impl Threads) {
                 loaded = Some(find(curves, &load)?(&load)?);
                 Ok(json!({"ok": true, "ns": started.elapsed().as_nanos() as u64}))
             }),
-            Ok(message::Request::Run(run)) => guarded(|| with_ok(&measured(&hello, loaded.as_deref(), &run, &mut threads)?)),
+            Ok(message::Request::Run(run)) => {
+                guarded(|| with_ok(&measured(&hello, loaded.as_deref(), &run, &mut threads)?))
+            }
         };
         say(&answer.unwrap_or_else(|failure| json!({"error": failure})));
     }

@@ -1,9 +1,9 @@
 """Builds peers into the user's cache and finds them there again.
 
-A build lies in `<cache>/peers/<name>/<digest>/`, the digest covering sources, recipe, toolchain, flags and CPU: a change in
-any of them is another build, and an old one is never taken for it. Sources are copied before they are built, because
-the package may be installed where nobody may write. One build of a peer at a time, held by a file lock; a finished
-build appears by one rename.
+A build lies in `<cache>/peers/<name>/<digest>/`, the digest covering sources, recipe, toolchain, flags and CPU: a
+change in any of them is another build, and an old one is never taken for it. Sources are copied before they are
+built, because the package may be installed where nobody may write. One build of a peer at a time, held by a file
+lock; a finished build appears by one rename.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,7 +143,7 @@ def _build(spec: PeerSpec, recipe: Recipe, sources: Path, home: Path) -> Program
         facts = {
             **recipe.versions(),
             "command": " ".join(step.command[:-1] if step.command[-1] == "." else step.command),
-            "sources": _digest_of(sources / recipe.sources),
+            "sources": _digest_of(sources / recipe.sources, recipe.parts),
             "cpu": _cpu_name(),
             "seconds": round(time.time() - started),
         }
@@ -188,17 +188,19 @@ def _folder(spec: PeerSpec, recipe: Recipe) -> Path:
     sources = sources_folder()
     inputs = [recipe.key, json.dumps(recipe.versions(), sort_keys=True), _cpu_name()]
     if recipe.sources is not None and sources is not None:
-        inputs.append(_digest_of(sources / recipe.sources))
+        inputs.append(_digest_of(sources / recipe.sources, recipe.parts))
     return _home(spec) / hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:16]
 
 
-def _digest_of(folder: Path) -> str:
-    """SHA-256 over the names and contents of all source files."""
+def _digest_of(folder: Path, parts: Sequence[str]) -> str:
+    """SHA-256 over the names and contents of all source files of these parts."""
     total = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        relative = path.relative_to(folder)
-        if path.is_file() and not any(part == "target" or part.startswith(".") for part in relative.parts):
-            total.update(str(relative).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    for part in parts:
+        root = folder / part
+        for path in [root] if root.is_file() else sorted(root.rglob("*")):
+            inner = path.relative_to(folder)
+            if path.is_file() and not any(name == "target" or name.startswith(".") for name in inner.parts):
+                total.update(str(inner).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()
 
 

@@ -12,7 +12,7 @@ _SIZES = {"bn254": 32, "bls12-381": 48}
 
 def main() -> None:
     """Serve the peer protocol."""
-    from zksnake._algebra import ec_bls12_381, ec_bn254
+    from zksnake._algebra import ec_bls12_381, ec_bn254  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     modules = {"bn254": ec_bn254, "bls12-381": ec_bls12_381}
 

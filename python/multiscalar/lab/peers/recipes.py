@@ -47,6 +47,11 @@ class Recipe(Protocol):
         """Folder under the sources that goes into the build; None when nothing is built."""
         ...
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What in that folder this program is made of: a change elsewhere asks for no new build."""
+        ...
+
     def missing(self) -> str | None:
         """Why this cannot be built or run here, or None."""
         ...
@@ -80,6 +85,12 @@ class CargoRecipe:
     def sources(self) -> str | None:
         """One workspace for all Rust peers."""
         return "rust"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The workspace's own files, the shared library, and the program."""
+        program = self.package.removeprefix("peer-")
+        return ("Cargo.toml", "Cargo.lock", "version.rs", "protocol", program)
 
     def missing(self) -> str | None:
         """cargo is all that is needed; the crates come from cargo's registry."""
@@ -123,6 +134,11 @@ class GoRecipe:
         """Each Go peer is a module of its own."""
         return f"go/{self.module}"
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """All of the module."""
+        return (".",)
+
     def missing(self) -> str | None:
         """go is all that is needed; modules come from the module proxy."""
         return None if shutil.which("go") else "go is not installed; get it from go.dev"
@@ -159,6 +175,11 @@ class PythonRecipe:
     def sources(self) -> str | None:
         """Nothing is built."""
         return None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Nothing is built."""
+        return ()
 
     def missing(self) -> str | None:
         """The package must be installed beside this one."""

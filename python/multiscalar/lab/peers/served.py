@@ -1,7 +1,8 @@
 """The protocol's server side in Python, for libraries that are Python packages (and for the lab's own tests).
 
 A library supplies `Library`: its curves, two conversions, the call that is measured. Fixed cost a sample: two readings
-of each clock. These libraries have one thread, which respects every cap. stdout belongs to the protocol; the library's own prints go to stderr.
+of each clock. These libraries have one thread, which keeps every cap. stdout belongs to the protocol; what a library
+prints goes to stderr.
 """
 
 from __future__ import annotations
@@ -86,9 +87,7 @@ class _Session:
     def _convert(self, curve: str) -> tuple[list[Any], list[Any]]:
         size = self.library.coordinate_bytes[curve]
         points, scalars = self.raw
-        pairs = (
-            (points[at : at + size], points[at + size : at + 2 * size]) for at in range(0, len(points), 2 * size)
-        )
+        pairs = ((points[at : at + size], points[at + size : at + 2 * size]) for at in range(0, len(points), 2 * size))
         bases = [self.library.point(curve, x, y) for x, y in pairs]
         pieces = (scalars[at : at + _SCALAR_BYTES] for at in range(0, len(scalars), _SCALAR_BYTES))
         return bases, [self.library.scalar(curve, piece) for piece in pieces]
