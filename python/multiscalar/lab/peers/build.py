@@ -162,6 +162,7 @@ def _install(program: Path, facts: Mapping[str, Any], folder: Path) -> None:
         whole.mkdir()
         shutil.copy2(program, whole / program.name)
         (whole / _FACTS).write_text(json.dumps({**facts, "program": program.name}, indent=1) + "\n")
+        shutil.rmtree(folder, ignore_errors=True)  # only ever a spoilt one: a good one is not built again
         os.replace(whole, folder)
 
 

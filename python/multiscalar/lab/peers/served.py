@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Library", "RefusalError", "serve"]
+__all__ = ["Library", "RefusalError", "Session", "serve"]
 
 _SCALAR_BYTES = 32
 
@@ -63,7 +63,9 @@ class Library:
 
 
 @dataclass
-class _Session:
+class Session:
+    """One peer's loaded workload; `load` and `run` answer the requests of these names."""
+
     library: Library
     curve: str = ""
     raw: tuple[bytes, bytes] = (b"", b"")
@@ -71,6 +73,7 @@ class _Session:
     scalars: list[Any] = field(default_factory=list)
 
     def load(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the files and convert them."""
         started = time.perf_counter_ns()
         self.curve = ""
         curve, n = asked["curve"], int(asked["n"])
@@ -93,6 +96,7 @@ class _Session:
         return bases, [self.library.scalar(curve, piece) for piece in pieces]
 
     def run(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Warm-ups, then samples."""
         if not self.curve:
             raise RefusalError("usage", "nothing is loaded")
         if asked.get("options"):
@@ -125,7 +129,7 @@ def serve(library: Library) -> None:
     """Answer requests until `bye` or the end of stdin."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # the library may print
-    session = _Session(library)
+    session = Session(library)
     for line in sys.stdin:
         try:
             asked = json.loads(line)
