@@ -11,12 +11,13 @@ while one runs.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from .attest import attest
+from .diagnose.trace import Reading
 from .record import Record
 from .schedule import Interleaver
 from .status import Status, SubjectError
@@ -83,7 +84,7 @@ def _no_collection() -> Iterator[None]:
 
 
 class Runner:
-    """Runs cases and writes the record. `done` holds cell ids to skip (`--resume`)."""
+    """Runs cases and writes the record. `done` holds cell ids to skip (`--resume`); `drain` gives telemetry."""
 
     def __init__(
         self,
@@ -95,6 +96,7 @@ class Runner:
         watcher: Watcher | None = None,
         clock: ClockReading | None = None,
         done: frozenset[str] = frozenset(),
+        drain: Callable[[], Iterable[Reading]] = tuple,
     ) -> None:
         self._record = record
         self._order = Interleaver(seed)
@@ -103,6 +105,7 @@ class Runner:
         self._watcher = watcher or Quiet()
         self._clock = clock
         self._done = done
+        self._drain = drain
 
     def run(self, case: Case, subjects: Sequence[Subject]) -> None:
         """Measure one case. Raises only KeyboardInterrupt and faults of the lab itself."""
@@ -170,7 +173,7 @@ class Runner:
         for sample in samples:
             self._record.sample(cell.id, sample)
             cell.wall_ns.append(sample.wall_ns)
-        self._record.flush()
+        self._keep_readings()
         self._judge(cell, samples)
         if cell.open:
             self._watcher.turn_taken(cell, self._stopping)
@@ -178,6 +181,11 @@ class Runner:
             if stop:
                 status = Status.UNVERIFIED if cell.unverified else Status.OK
                 self._close(cell, status, cell.unverified, stop)
+
+    def _keep_readings(self) -> None:
+        for reading in self._drain():
+            self._record.append("trace", at_ns=reading.at_ns, fields=dict(reading.fields))
+        self._record.flush()
 
     def _burst(self, cell: CellState, typical: int) -> int:
         """Samples for one turn: as many as fill it, spread over at least four turns, never past the wanted

@@ -102,8 +102,8 @@ def _distance(reading: Reading, sample: Timed) -> int:
 
 
 def trace_of(measurements: Measurements, cell: Cell) -> Trace:
-    """The trace of a cell in a record. Its warm-up calls come first and are marked as first calls."""
-    warm = [_timed(line, first=True) for line in cell.warmups]
+    """The trace of a cell in a record. Its warm-up comes first; the very first call is marked as such."""
+    warm = [_timed(line, first=i == 0) for i, line in enumerate(cell.warmups)]
     samples = [*warm, *(_timed(line) for line in cell.samples)]
     machines = [run["machine"] for run in measurements.runs if run["run"] == cell.run]
     machine = machines[0] if machines else {}

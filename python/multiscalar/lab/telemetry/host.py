@@ -25,7 +25,7 @@ class HostSampler:
         self._proc = proc
         self._frequencies = sorted(sys.glob("devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq"))[:8]
         self._last = self._counters()
-        self._last_own = self._own_ns()
+        self._last_own: int | None = None
         self._last_at = time.perf_counter_ns()
 
     def _counters(self) -> dict[str, int]:
@@ -40,11 +40,13 @@ class HostSampler:
     @staticmethod
     def _own_ns() -> int:
         times = os.times()
-        return int((times.user + times.system + times.children_user + times.children_system) * 1e9)
+        return int((times.user + times.system) * 1e9)
 
-    def sample(self) -> dict[str, Any]:
-        """`steal`, `busy` (shares of all CPUs, 0..1), `others_cpus`, `load1`, `cpu_mhz`."""
-        now, own, at = self._counters(), self._own_ns(), time.perf_counter_ns()
+    def sample(self, subjects_ns: int = 0) -> dict[str, Any]:
+        """`subjects_ns`: CPU time so far of the subjects' own processes, which are not "others".
+
+        Gives `steal`, `busy` (shares of all CPUs, 0..1), `others_cpus`, `load1`, `cpu_mhz`."""
+        now, own, at = self._counters(), self._own_ns() + subjects_ns, time.perf_counter_ns()
         out: dict[str, Any] = {}
         total = sum(now.values()) - sum(self._last.values())
         if now and self._last and total > 0:
@@ -54,7 +56,8 @@ class HostSampler:
             out["busy"] = round(1 - idle / total, 4)
             used_ns = (total - idle - delta.get("steal", 0)) * _TICK_NS
             span = max(1, at - self._last_at)
-            out["others_cpus"] = round(max(0.0, (used_ns - (own - self._last_own)) / span), 2)
+            if self._last_own is not None:
+                out["others_cpus"] = round(max(0.0, (used_ns - max(0, own - self._last_own)) / span), 2)
         self._last, self._last_own, self._last_at = now, own, at
         with contextlib.suppress(OSError):
             out["load1"] = round(os.getloadavg()[0], 2)
