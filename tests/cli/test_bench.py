@@ -149,3 +149,9 @@ def test_the_extra_that_fits(gpu, said):
     from multiscalar.cli.info import fitting_extra
 
     assert said in fitting_extra(gpu)
+
+
+def test_first_call_is_measured_in_a_fresh_process():
+    done = msm("bench --sizes 16 --repeats 1 --warmups 0 --paths cpu --scope first-call --format csv")
+    (row,) = table(done.stdout)
+    assert (row["status"], row["scope"]) == ("ok", "first-call")

@@ -130,8 +130,8 @@ class Runner:
         samples: list[Sample] = []
         failure: SubjectError | None = None
         try:
-            facts = subject.describe()
             subject.prepare(cell.case, cell.inputs)
+            facts = subject.describe()
             samples, report = warm(subject, self._warmup, self._clock)
         except SubjectError as error:
             failure = error

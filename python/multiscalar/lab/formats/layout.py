@@ -13,7 +13,7 @@ from .units import ratio_text, time_text
 
 __all__ = ["HEADER", "cells", "groups", "title"]
 
-HEADER = ("size", "path", "median", "±", "cpu", "min … max", "of best", "status")
+HEADER = ("size", "path", "median", "±", "of best", "cpu", "of best", "min … max", "status")
 _TITLE = ("curve", "group", "scope", "shape", "inputs", "threads", "isa", "batch", "precompute")
 
 
@@ -54,20 +54,26 @@ def groups(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def cells(row: Row, group: Sequence[Row]) -> tuple[str, ...]:
-    """One row as text. "of best" compares with the fastest ok row of the same size."""
+    """One row as text. "of best" compares the column before it with the least of the same size."""
     status = str(row.status) if not row.note or row.status is Status.OK else f"{row.status}: {row.note}"
     if row.wall is None:
-        return (size_text(row.size), row.path, "", "", "", "", "", status)
-    best = min(r.wall.median.value for r in group if r.wall and r.size == row.size)
+        return (size_text(row.size), row.path, *[""] * (len(HEADER) - 3), status)
     if row.status is Status.OK and row.note:
         status = f"ok ({row.note})"
+    timed = [r for r in group if r.wall and r.size == row.size]
     return (
         size_text(row.size),
         row.path,
         time_text(row.median_us),
         f"{row.wall.median.relative_width:.1%}",
+        _of_best(row.median_us, [r.median_us for r in timed]),
         time_text(row.cpu_us),
+        _of_best(row.cpu_us, [r.cpu_us for r in timed]),
         f"{time_text(row.wall.minimum)} … {time_text(row.wall.maximum)}",
-        ratio_text(row.wall.median.value / best),
         status,
     )
+
+
+def _of_best(value: float | None, all_values: Sequence[float | None]) -> str:
+    known = [other for other in all_values if other]
+    return ratio_text(value / min(known)) if value and known else ""

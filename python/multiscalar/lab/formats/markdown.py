@@ -18,7 +18,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
     """Tables in GitHub's Markdown."""
     parts = []
     for name, members in groups(rows):
-        table = [_line(HEADER), "|" + "---:|---|---:|---:|---:|---:|---:|---|"]
+        table = [_line(HEADER), "|" + "---:|---|" + "---:|" * 6 + "---|"]
         table += [_line(cells(row, members)) for row in members]
         parts.append(f"**{name}**\n\n" + "\n".join(table) + "\n")
     return "\n".join(parts) or "no rows\n"

@@ -42,12 +42,13 @@ class ProgramSubject:
         self._opener = opener
         self._options = dict(options or {})
         self._peer: Peer | None = None
+        self._opened_for = 0
         self._case: Case | None = None
         self._inputs: MsmInputs | None = None
 
     def describe(self) -> dict[str, Any]:
-        """The library's facts, its process id, and the options passed to it. Starts the program."""
-        peer = self._running(usable_cpus())
+        """The library's facts, its process id, and the options passed to it."""
+        peer = self._running(self._threads())
         return {**peer.facts(), "pids": [peer.process.pid], "options": self._options}
 
     def prepare(self, case: Case, inputs: Any) -> None:
@@ -77,11 +78,10 @@ class ProgramSubject:
         return int(asked) if asked is not None else usable_cpus()
 
     def _running(self, threads: int) -> Peer:
-        if self._case is not None and self._peer is not None and threads == 1:
-            self._peer.close()  # a library may have another build for exactly one thread
-            self._peer = None
+        if self._peer is not None and (threads == 1) != (self._opened_for == 1):
+            self._end_process()  # a library may have another build for exactly one thread
         if self._peer is None:
-            self._peer = _or_raise(self._opener(threads))
+            self._peer, self._opened_for = _or_raise(self._opener(threads)), threads
             if not self._place_known:
                 self.place = _PLACES.get(self._peer.place, Place.CPU)
         return self._peer
