@@ -213,8 +213,13 @@ impl<I: MultiplyAdd> Vector for Ymm<I> {
     unsafe fn load_rows(isa: I, rows: &[*const u64; 8]) -> [Self; 4] {
         // SAFETY: the caller vouches for the words, the token for the features.
         unsafe {
-            let row = |i: usize| _mm256_loadu_si256(rows[i].cast());
-            transpose([row(0), row(1), row(2), row(3)]).map(|column| Self(column, isa))
+            let [a, b, c, d] = transpose([
+                _mm256_loadu_si256(rows[0].cast()),
+                _mm256_loadu_si256(rows[1].cast()),
+                _mm256_loadu_si256(rows[2].cast()),
+                _mm256_loadu_si256(rows[3].cast()),
+            ]);
+            [Self(a, isa), Self(b, isa), Self(c, isa), Self(d, isa)]
         }
     }
 

@@ -160,11 +160,8 @@ impl Vector for Zmm {
     unsafe fn load_rows(_: Ifma512, rows: &[*const u64; 8]) -> [Self; 4] {
         // SAFETY: the caller vouches for the words, the token for the features.
         unsafe {
-            let pair = |low: usize, high: usize| {
-                let low = _mm512_castsi256_si512(_mm256_loadu_si256(rows[low].cast()));
-                _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(rows[high].cast()))
-            };
-            let (a, b, c, d) = (pair(0, 2), pair(1, 3), pair(4, 6), pair(5, 7));
+            let (a, b) = (load_pair(rows[0], rows[2]), load_pair(rows[1], rows[3]));
+            let (c, d) = (load_pair(rows[4], rows[6]), load_pair(rows[5], rows[7]));
             let (ab_even, ab_odd) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
             let (cd_even, cd_odd) = (_mm512_unpacklo_epi64(c, d), _mm512_unpackhi_epi64(c, d));
             [
@@ -185,14 +182,38 @@ impl Vector for Zmm {
             let (even_high, odd_high) = (_mm512_unpacklo_epi64(w2, w3), _mm512_unpackhi_epi64(w2, w3));
             let (first, second) =
                 (_mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15));
-            let store = |rows: [*mut u64; 2], pair: __m512i| {
-                _mm256_storeu_si256(rows[0].cast(), _mm512_castsi512_si256(pair));
-                _mm256_storeu_si256(rows[1].cast(), _mm512_extracti64x4_epi64::<1>(pair));
-            };
-            store([rows[0], rows[2]], _mm512_permutex2var_epi64(even_low, first, even_high));
-            store([rows[1], rows[3]], _mm512_permutex2var_epi64(odd_low, first, odd_high));
-            store([rows[4], rows[6]], _mm512_permutex2var_epi64(even_low, second, even_high));
-            store([rows[5], rows[7]], _mm512_permutex2var_epi64(odd_low, second, odd_high));
+            store_pair([rows[0], rows[2]], _mm512_permutex2var_epi64(even_low, first, even_high));
+            store_pair([rows[1], rows[3]], _mm512_permutex2var_epi64(odd_low, first, odd_high));
+            store_pair([rows[4], rows[6]], _mm512_permutex2var_epi64(even_low, second, even_high));
+            store_pair([rows[5], rows[7]], _mm512_permutex2var_epi64(odd_low, second, odd_high));
         }
+    }
+}
+
+/// Four words from each of two rows.
+///
+/// # Safety
+///
+/// They are readable, and the CPU has AVX-512.
+#[inline(always)]
+unsafe fn load_pair(low: *const u64, high: *const u64) -> __m512i {
+    // SAFETY: as above.
+    unsafe {
+        let low = _mm512_castsi256_si512(_mm256_loadu_si256(low.cast()));
+        _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(high.cast()))
+    }
+}
+
+/// Four words to each of two rows.
+///
+/// # Safety
+///
+/// They are writable, and the CPU has AVX-512.
+#[inline(always)]
+unsafe fn store_pair(rows: [*mut u64; 2], pair: __m512i) {
+    // SAFETY: as above.
+    unsafe {
+        _mm256_storeu_si256(rows[0].cast(), _mm512_castsi512_si256(pair));
+        _mm256_storeu_si256(rows[1].cast(), _mm512_extracti64x4_epi64::<1>(pair));
     }
 }

@@ -21,23 +21,28 @@ where
     #[inline(always)]
     pub(super) fn backward(&mut self, isa: I, group: usize, inverses: [Element<I, L>; 2]) -> [Element<I, L>; 2] {
         let zero = I::Vector::constant(isa, [0; L]);
-        let times = |a, b| I::Vector::carry(I::Vector::mul::<P, N>(isa, a, b, zero));
-        let both = [0, 1];
-        let inverse = both.map(|i| times(inverses[i], self.load(isa, group + i, 1))); // 1 / d
-        let before = both.map(|i| times(inverses[i], self.load(isa, group + i, 0)));
-        let ys = both.map(|i| self.numerator(isa, group + i)); // (y1 - y2, 4 p - y1)
-        let slope = both.map(|i| times(ys[i].0, inverse[i]));
-        let x = both.map(|i| {
+        // (1 / d, the slope), (x3, y3), (4 p - y1, -) and the inverses to return, group by group.
+        let (mut slope, mut before, mut y1, mut x, mut y) = ([zero; 2], [zero; 2], [zero; 2], [zero; 2], [zero; 2]);
+        for i in 0..2 {
+            slope[i] = times::<I, P, N, L>(isa, inverses[i], self.load(isa, group + i, 1)); // 1 / d
+            before[i] = times::<I, P, N, L>(isa, inverses[i], self.load(isa, group + i, 0));
+        }
+        for i in 0..2 {
+            let numerator;
+            (numerator, y1[i]) = self.numerator(isa, group + i);
+            slope[i] = times::<I, P, N, L>(isa, slope[i], numerator);
+        }
+        for i in 0..2 {
             let sum = I::Vector::square::<P, N>(isa, slope[i], self.load(isa, group + i, 3)); // below 9 p
-            below_three::<I, P, N, L>(isa, sum)
-        });
-        let y = both.map(|i| {
+            x[i] = below_three::<I, P, N, L>(isa, sum);
+        }
+        for i in 0..2 {
             let run = I::Vector::carry(I::Vector::sub(self.load(isa, group + i, 2), x[i])); // x1 - x3, below 6 p
-            let sum = I::Vector::mul::<P, N>(isa, slope[i], run, ys[i].1); // below 7 p
-            below_four::<I, P, N, L>(isa, sum)
-        });
+            let sum = I::Vector::mul::<P, N>(isa, slope[i], run, y1[i]); // below 7 p
+            y[i] = below_four::<I, P, N, L>(isa, sum);
+        }
         self.exceptions.forget_from(group);
-        for i in both {
+        for i in 0..2 {
             let x = I::Vector::words(isa, I::Vector::carry(x[i]));
             let y = I::Vector::words(isa, I::Vector::carry(y[i]));
             // SAFETY: rows of the batch, or of idle lanes.
@@ -97,6 +102,19 @@ where
             I::Vector::load_limbs(isa, limbs.as_ptr())
         }
     }
+}
+
+/// a b / R52, dirty.
+#[inline(always)]
+fn times<I: Isa, P: LaneField<N, L>, const N: usize, const L: usize>(
+    isa: I,
+    a: Element<I, L>,
+    b: Element<I, L>,
+) -> Element<I, L>
+where
+    I::Vector: Limbwise<L>,
+{
+    I::Vector::carry(I::Vector::mul::<P, N>(isa, a, b, I::Vector::constant(isa, [0; L])))
 }
 
 /// A raw value below 9 p to one below 3 p.
