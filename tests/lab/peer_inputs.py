@@ -64,11 +64,11 @@ def usual(curve: str, n: int) -> list[tuple[plain.Point, int]]:
 
 
 def edges(curve: str) -> list[tuple[plain.Point, int]]:
-    """Duplicates, a pair P and -P, zero, one, r - 1, small scalars: what breaks a bucket method first."""
+    """Duplicates, pairs P and -P, infinity, scalars 0, 1, r - 1 and short: what breaks a bucket method first."""
     table = CURVES[curve]
     base = table.generator
     minus = (base[0], table.p - base[1])
     double = plain.add(curve, base, base)
-    scalars = [5, 5, table.r - 1, 0, 1, 2, table.r - 2, 1 << 127, (1 << 127) - 1, 5]
-    points = [base, base, base, base, minus, minus, double, double, base, minus]
+    scalars = [5, 5, table.r - 1, 0, 1, 2, table.r - 2, 1 << 127, (1 << 127) - 1, 5, 7]
+    points = [base, base, base, base, minus, minus, double, double, base, minus, None]
     return list(zip(points, scalars, strict=True)) * 4

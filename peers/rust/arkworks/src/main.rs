@@ -6,7 +6,7 @@
 use ark_ec::short_weierstrass::{Affine as Point, Projective, SWCurveConfig};
 use ark_ec::{AffineRepr, CurveGroup, VariableBaseMSM};
 use ark_ff::{BigInteger, PrimeField};
-use peer_protocol::{Affine, Curve, Engine, Failure, Form, Hello, Raw, SCALAR_LIMBS, is_infinity, serve};
+use peer_protocol::{Affine, Call, Curve, Engine, Failure, Form, Hello, Raw, SCALAR_LIMBS, is_infinity, serve};
 
 struct Arkworks<C, const LIMBS: usize>(std::marker::PhantomData<C>);
 
@@ -55,10 +55,10 @@ where
         raw.scalar_limbs().enumerate().map(scalar).collect()
     }
 
-    fn msm(bases: &Self::Bases, scalars: &Self::Scalars, n: usize, _threads: usize) -> Result<Self::Sum, Failure> {
-        let sum: Projective<C> = match n {
+    fn msm(bases: &Self::Bases, scalars: &Self::Scalars, call: &Call) -> Result<Self::Sum, Failure> {
+        let sum: Projective<C> = match call.n {
             1 => bases[0].mul_bigint(scalars[0]),
-            _ => Projective::msm_bigint(&bases[..n], &scalars[..n]),
+            _ => Projective::msm_bigint(&bases[..call.n], &scalars[..call.n]),
         };
         Ok(sum.into_affine())
     }

@@ -8,7 +8,7 @@ use blst::{
     MultiPoint, blst_bendian_from_fp, blst_fp, blst_fp_from_uint64, blst_p1, blst_p1_affine, blst_p1_affine_is_inf,
     blst_p1_to_affine, blst_p1s_mult_pippenger, blst_p1s_mult_pippenger_scratch_sizeof, p1_affines,
 };
-use peer_protocol::{Affine, Curve, Engine, Failure, Form, Hello, Raw, Threads, is_infinity, serve};
+use peer_protocol::{Affine, Call, Curve, Engine, Failure, Form, Hello, Raw, Threads, serve};
 
 const LIMBS: usize = 6;
 const SCALAR_BYTES: usize = 32;
@@ -43,23 +43,18 @@ impl Engine for Blst {
     const LIMBS: usize = LIMBS;
 
     fn bases(raw: &Raw) -> Result<Self::Bases, Failure> {
-        let point = |(index, (x, y)): (usize, (&[u64], &[u64]))| {
-            if is_infinity(x, y) {
-                // blst's bucket code takes (0, 0) for an addend only where it checks; it documents none for Pippenger.
-                return Err(Failure::unsupported(format!("point {index} is infinity: not documented for blst's MSM")));
-            }
-            Ok(blst_p1_affine { x: element(x, raw.form), y: element(y, raw.form) })
-        };
-        raw.coordinates().enumerate().map(point).collect()
+        // blst's own encoding of infinity is (0, 0) as well.
+        let point = |(x, y): (&[u64], &[u64])| blst_p1_affine { x: element(x, raw.form), y: element(y, raw.form) };
+        Ok(raw.coordinates().map(point).collect())
     }
 
     fn scalars(raw: &Raw) -> Result<Self::Scalars, Failure> {
         Ok(raw.canonical_scalars()?.iter().flat_map(|limb| limb.to_le_bytes()).collect())
     }
 
-    fn msm(bases: &Self::Bases, scalars: &Self::Scalars, n: usize, threads: usize) -> Result<Self::Sum, Failure> {
-        let (bases, scalars) = (&bases[..n], &scalars[..n * SCALAR_BYTES]);
-        let sum = if threads == 1 { one_thread(bases, scalars) } else { bases.mult(scalars, SCALAR_BITS) };
+    fn msm(bases: &Self::Bases, scalars: &Self::Scalars, call: &Call) -> Result<Self::Sum, Failure> {
+        let (bases, scalars) = (&bases[..call.n], &scalars[..call.n * SCALAR_BYTES]);
+        let sum = if call.threads == 1 { one_thread(bases, scalars) } else { bases.mult(scalars, SCALAR_BITS) };
         let mut affine = blst_p1_affine::default();
         // SAFETY: both are valid for the call.
         unsafe { blst_p1_to_affine(&mut affine, &sum) };

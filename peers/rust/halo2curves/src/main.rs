@@ -5,7 +5,9 @@ use halo2curves::group::Curve as _;
 use halo2curves::group::prime::PrimeCurveAffine;
 use halo2curves::msm::msm_best;
 use halo2curves::{CurveAffine, bls12381, bn256};
-use peer_protocol::{Affine, Curve, Engine, Failure, Form, Hello, Raw, RayonThreads, SCALAR_LIMBS, is_infinity, serve};
+use peer_protocol::{
+    Affine, Call, Curve, Engine, Failure, Form, Hello, Raw, RayonThreads, SCALAR_LIMBS, is_infinity, serve,
+};
 
 struct Halo2<C, const LIMBS: usize>(std::marker::PhantomData<C>);
 
@@ -62,10 +64,10 @@ where
         raw.scalar_limbs().enumerate().map(scalar).collect()
     }
 
-    fn msm(bases: &Self::Bases, scalars: &Self::Scalars, n: usize, _threads: usize) -> Result<Self::Sum, Failure> {
-        let sum = match n {
+    fn msm(bases: &Self::Bases, scalars: &Self::Scalars, call: &Call) -> Result<Self::Sum, Failure> {
+        let sum = match call.n {
             1 => bases[0] * scalars[0],
-            _ => msm_best(&scalars[..n], &bases[..n]),
+            _ => msm_best(&scalars[..call.n], &bases[..call.n]),
         };
         Ok(sum.to_affine())
     }

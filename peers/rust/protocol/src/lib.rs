@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-pub use measure::{Engine, Loaded, Workload};
+pub use measure::{Call, Clocks, Engine, Loaded, Workload};
 pub use message::{Affine, Failure, Form, Hello, Load, Outcome, Run, Sample, Scope};
 pub use raw::{Raw, SCALAR_LIMBS, is_infinity};
 pub use threads::{OneThread, RayonThreads, Threads};
@@ -85,6 +85,9 @@ fn measured(
     }
     if let Some(option) = run.options.keys().find(|key| !hello.options.contains(&key.as_str())) {
         return Err(Failure::unsupported(format!("option {option:?}: this peer has {:?}", hello.options)));
+    }
+    if !hello.scopes.contains(&run.scope.word()) {
+        return Err(Failure::unsupported(format!("scope {}: this peer has {:?}", run.scope.word(), hello.scopes)));
     }
     if run.repeats == 0 {
         return Err(Failure::usage("repeats is at least 1"));

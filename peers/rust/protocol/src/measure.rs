@@ -6,13 +6,30 @@ use crate::clock::Stopwatch;
 use crate::message::{Affine, Failure, Outcome, Run, Sample, Scope};
 use crate::raw::Raw;
 
-/// A library on one curve: four conversions and the call that is measured.
+/// One call as it was asked for.
+pub struct Call<'a> {
+    /// Terms, at least 1.
+    pub n: usize,
+    pub threads: usize,
+    pub path: &'a str,
+    pub scope: Scope,
+    pub options: &'a Map<String, Value>,
+}
+
+/// What a library knows of its own time inside one call.
+#[derive(Default)]
+pub struct Clocks {
+    pub copy_ns: Option<u64>,
+    pub device_ns: Option<u64>,
+}
+
+/// A library on one curve: its conversions and the call that is measured.
 pub trait Engine: 'static {
     /// Bases in the library's own form.
     type Bases: Send + Sync;
     /// Scalars in the form that the library's entry point takes.
     type Scalars: Send + Sync;
-    /// An affine point of the library.
+    /// An affine point of the library, or what becomes one at no cost that matters.
     type Sum: PartialEq + Send;
 
     /// Limbs of a coordinate.
@@ -22,10 +39,22 @@ pub trait Engine: 'static {
     fn bases(raw: &Raw) -> Result<Self::Bases, Failure>;
     /// Reads the scalars.
     fn scalars(raw: &Raw) -> Result<Self::Scalars, Failure>;
-    /// The timed call: the first `n` terms, `n` at least 1, by the library's best documented entry point, to an affine point.
-    fn msm(bases: &Self::Bases, scalars: &Self::Scalars, n: usize, threads: usize) -> Result<Self::Sum, Failure>;
+    /// What the scope leaves out of the clock beyond the two conversions, before the first warm-up.
+    fn prepare(_bases: &Self::Bases, _scalars: &Self::Scalars, _call: &Call) -> Result<(), Failure> {
+        Ok(())
+    }
+    /// The timed call, by the library's best documented entry point, to an affine point.
+    fn msm(bases: &Self::Bases, scalars: &Self::Scalars, call: &Call) -> Result<Self::Sum, Failure>;
     /// Canonical coordinates.
     fn affine(sum: &Self::Sum) -> Affine;
+    /// Parts of the time of the call that gave `sum`.
+    fn clocks(_sum: &Self::Sum) -> Clocks {
+        Clocks::default()
+    }
+    /// Where the call ran and what shows it; `sum` is the last one.
+    fn place(_sum: Option<&Self::Sum>) -> (String, Map<String, Value>) {
+        ("cpu".into(), Map::new())
+    }
 }
 
 /// A loaded workload whose library is no longer a type parameter.
@@ -49,16 +78,18 @@ impl<E: Engine> Workload<E> {
         Ok(Self { bases: E::bases(&raw)?, scalars: E::scalars(&raw)?, raw })
     }
 
-    fn sample(&self, scope: Scope, n: usize, threads: usize) -> Result<(Sample, E::Sum), Failure> {
+    fn sample(&self, call: &Call) -> Result<(Sample, E::Sum), Failure> {
         let watch = Stopwatch::start();
-        let sum = match scope {
-            Scope::ResidentBases => E::msm(&self.bases, &self.scalars, n, threads)?,
+        let sum = match call.scope {
+            Scope::ResidentBases | Scope::Resident => E::msm(&self.bases, &self.scalars, call)?,
             Scope::EndToEnd => {
                 let (bases, scalars) = (E::bases(&self.raw)?, E::scalars(&self.raw)?);
-                E::msm(&bases, &scalars, n, threads)?
+                E::msm(&bases, &scalars, call)?
             }
         };
-        Ok((watch.stop(), sum))
+        let times = watch.stop();
+        let Clocks { copy_ns, device_ns } = E::clocks(&sum);
+        Ok((Sample { copy_ns, device_ns, ..times }, sum))
     }
 }
 
@@ -72,31 +103,32 @@ impl<E: Engine> Loaded for Workload<E> {
         if run.scope == Scope::EndToEnd && n != self.raw.n {
             return Err(Failure::usage("end-to-end samples cover the whole load: load the prefix itself"));
         }
-        let (mut first, mut agree) = (None, true);
-        let mut samples = Vec::with_capacity(run.repeats);
+        let call = Call { n, threads, path: &run.path, scope: run.scope, options: &run.options };
+        let (mut sums, mut samples) = (Vec::new(), Vec::with_capacity(run.repeats));
+        if n > 0 {
+            E::prepare(&self.bases, &self.scalars, &call)?;
+        }
         for turn in 0..run.warmups + run.repeats {
-            if n == 0 {
-                samples.push(Stopwatch::start().stop());
-                continue;
-            }
-            let (sample, sum) = self.sample(run.scope, n, threads)?;
-            match &first {
-                None => first = Some(sum),
-                Some(seen) => agree &= *seen == sum,
-            }
+            let sample = if n > 0 {
+                let (sample, sum) = self.sample(&call)?;
+                sums.push(sum);
+                sample
+            } else {
+                Stopwatch::start().stop()
+            };
             if turn >= run.warmups {
                 samples.push(sample);
             }
         }
-        samples.truncate(run.repeats);
-        let result = first.as_ref().map_or_else(Affine::infinity, E::affine);
-        Ok(Outcome { samples, result, agree, place: "cpu".into(), evidence: evidence(threads) })
+        let result = sums.first().map_or_else(Affine::infinity, E::affine);
+        let (place, shown) = E::place(sums.last());
+        let agree = sums.iter().all(|sum| *sum == sums[0]);
+        Ok(Outcome { samples, result, agree, place, evidence: evidence(threads, shown) })
     }
 }
 
-/// Where a CPU sample ran: this process, with so many threads asked for and so many alive.
-fn evidence(threads: usize) -> Map<String, Value> {
-    let mut facts = Map::new();
+/// What shows where the samples ran: this process, its threads, and what the library adds.
+fn evidence(threads: usize, mut facts: Map<String, Value>) -> Map<String, Value> {
     facts.insert("pid".into(), std::process::id().into());
     facts.insert("threads_asked".into(), threads.into());
     if let Ok(tasks) = std::fs::read_dir("/proc/self/task") {

@@ -50,6 +50,8 @@ pub enum Scope {
     ResidentBases,
     /// Conversion from the raw arrays in memory is timed as well.
     EndToEnd,
+    /// Bases and scalars already in device memory.
+    Resident,
 }
 
 /// One measurement of the loaded workload, or of its first `n` terms.
@@ -81,6 +83,17 @@ fn cpu() -> String {
 
 fn one() -> usize {
     1
+}
+
+impl Scope {
+    /// The word of the protocol.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ResidentBases => "resident-bases",
+            Self::EndToEnd => "end-to-end",
+            Self::Resident => "resident",
+        }
+    }
 }
 
 /// What a peer says about itself.
@@ -168,6 +181,11 @@ impl Failure {
     /// A file is missing, short, or holds a value that the library refuses.
     pub fn data(message: impl Into<String>) -> Self {
         Self { kind: "data", message: message.into() }
+    }
+
+    /// No device that could do this.
+    pub fn device(message: impl Into<String>) -> Self {
+        Self { kind: "device", message: message.into() }
     }
 
     /// The library itself failed.

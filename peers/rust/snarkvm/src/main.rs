@@ -1,6 +1,8 @@
 //! snarkVM on the CPU: `VariableBase::msm`, as its prover calls it.
 
-use peer_protocol::{Affine, Curve, Engine, Failure, Form, Hello, Raw, RayonThreads, SCALAR_LIMBS, is_infinity, serve};
+use peer_protocol::{
+    Affine, Call, Curve, Engine, Failure, Form, Hello, Raw, RayonThreads, SCALAR_LIMBS, is_infinity, serve,
+};
 use snarkvm_algorithms::msm::VariableBase;
 use snarkvm_curves::bls12_377::{Fq, Fr, G1Affine};
 use snarkvm_curves::{AffineCurve, ProjectiveCurve};
@@ -50,8 +52,8 @@ impl Engine for SnarkVm {
         raw.scalar_limbs().enumerate().map(scalar).collect()
     }
 
-    fn msm(bases: &Self::Bases, scalars: &Self::Scalars, n: usize, _threads: usize) -> Result<Self::Sum, Failure> {
-        Ok(VariableBase::msm(&bases[..n], &scalars[..n]).to_affine())
+    fn msm(bases: &Self::Bases, scalars: &Self::Scalars, call: &Call) -> Result<Self::Sum, Failure> {
+        Ok(VariableBase::msm(&bases[..call.n], &scalars[..call.n]).to_affine())
     }
 
     fn affine(sum: &Self::Sum) -> Affine {
