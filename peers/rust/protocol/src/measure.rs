@@ -34,6 +34,8 @@ pub trait Engine: 'static {
 
     /// Limbs of a coordinate.
     const LIMBS: usize;
+    /// Whether the library's call takes host arrays as its users hold them: then that call alone is `end-to-end`.
+    const TAKES_HOST_ARRAYS: bool = false;
 
     /// Reads the bases; infinity is (0, 0).
     fn bases(raw: &Raw) -> Result<Self::Bases, Failure>;
@@ -80,12 +82,11 @@ impl<E: Engine> Workload<E> {
 
     fn sample(&self, call: &Call) -> Result<(Sample, E::Sum), Failure> {
         let watch = Stopwatch::start();
-        let sum = match call.scope {
-            Scope::ResidentBases | Scope::Resident => E::msm(&self.bases, &self.scalars, call)?,
-            Scope::EndToEnd => {
-                let (bases, scalars) = (E::bases(&self.raw)?, E::scalars(&self.raw)?);
-                E::msm(&bases, &scalars, call)?
-            }
+        let sum = if call.scope == Scope::EndToEnd && !E::TAKES_HOST_ARRAYS {
+            let (bases, scalars) = (E::bases(&self.raw)?, E::scalars(&self.raw)?);
+            E::msm(&bases, &scalars, call)?
+        } else {
+            E::msm(&self.bases, &self.scalars, call)?
         };
         let times = watch.stop();
         let Clocks { copy_ns, device_ns } = E::clocks(&sum);
@@ -100,7 +101,7 @@ impl<E: Engine> Loaded for Workload<E> {
 
     fn measure(&self, run: &Run, threads: usize) -> Result<Outcome, Failure> {
         let n = run.n.unwrap_or(self.raw.n);
-        if run.scope == Scope::EndToEnd && n != self.raw.n {
+        if run.scope == Scope::EndToEnd && n != self.raw.n && !E::TAKES_HOST_ARRAYS {
             return Err(Failure::usage("end-to-end samples cover the whole load: load the prefix itself"));
         }
         let call = Call { n, threads, path: &run.path, scope: run.scope, options: &run.options };
