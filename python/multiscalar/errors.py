@@ -86,6 +86,14 @@ class EncodingError(InputError):
     """Bytes are no encoding of a point."""
 
 
+class CircuitError(InputError):
+    """A constraint system cannot be used: its shape, its field, or a witness that does not satisfy it."""
+
+
+class SrsError(MultiscalarError):
+    """A reference string is missing, altered or too short."""
+
+
 class OptionError(InputError):
     """An option or a setting has a value outside its range."""
 
