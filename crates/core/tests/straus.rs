@@ -31,7 +31,11 @@ impl Random {
 fn check<C: CurveParams>(points: &[Affine<C>], scalars: &[[u64; 4]], endomorphism: bool, window: Option<u32>) {
     let mut bases: Vec<_> = points.iter().map(|p| Packed { x: p.x.to_mont(), y: p.y.to_mont() }).collect();
     ScalarAdder::import(&mut bases);
-    let sum = straus::msm::<C, ScalarAdder<C::Field>>(&bases, scalars, endomorphism, window);
+    let plus: Vec<_> = scalars.iter().map(|&scalar| (false, scalar)).collect();
+    let minus: Vec<_> = scalars.iter().map(|&scalar| (true, scalar)).collect();
+    let sum = straus::msm::<C, ScalarAdder<C::Field>>(&bases, &plus, endomorphism, window);
+    let negative = straus::msm::<C, ScalarAdder<C::Field>>(&bases, &minus, endomorphism, window);
+    assert!(negative.point == -sum.point, "{} {} terms, {window:?}, negated", C::NAME, points.len());
     assert!(sum.point == reference::msm(points, scalars), "{} {} terms, {window:?}", C::NAME, points.len());
     assert!(window.is_none_or(|window| window == sum.window));
 }

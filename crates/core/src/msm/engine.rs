@@ -4,12 +4,12 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::adder::BatchAdder;
+use super::adder::{BatchAdder, Packed};
 use super::combine::{BitSums, combine};
 use super::grid::Grid;
 use super::terms::{self, Terms};
 use super::{Counts, Engines, MsmError, Options, Path, Phases, Prepared, Scalars, Stats};
-use super::{bucket, cost, pool, reference};
+use super::{bucket, cost, halves, pool, reference, straus};
 use crate::curve::{Affine, CurveParams};
 
 /// See `msm`; `A` is the adder of `bases.isa()`.
@@ -21,8 +21,15 @@ pub(super) fn run<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     let started = Instant::now();
     let is_infinity = |i| bases.is_infinity(i);
     let terms = terms::classify::<C::Scalar>(scalars, is_infinity, options.reduce, bases.subgroup)?;
+    let splits = match options.endomorphism {
+        Some(true) if !bases.subgroup => return Err(MsmError::PathUnavailable { reason: UNPROVEN }),
+        asked => asked.unwrap_or(bases.subgroup),
+    };
+    let half_bits = splits.then_some(C::ENDOMORPHISM.bits);
+    let threads = pool::threads(options.threads);
+    let choice = cost::choose(A::ISA, terms.len(), terms.bits, half_bits, threads, options);
     let mut stats = Stats {
-        path: options.path.unwrap_or(Path::Bucket),
+        path: choice.path,
         isa: A::ISA,
         window: 0,
         windows: 0,
@@ -33,10 +40,51 @@ pub(super) fn run<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
         counts: Counts::default(),
     };
     let sum = match stats.path {
+        _ if terms.len() == 0 => Affine::INFINITY,
         Path::Reference => by_reference(bases, &terms, &mut stats),
-        Path::Straus | Path::Bucket => by_buckets::<C, A>(bases, &terms, options, &mut stats)?,
+        Path::Straus if options.window.is_some_and(|window| window > straus::WIDEST) => {
+            return Err(MsmError::Window { window: options.window.unwrap_or(0), most: straus::WIDEST });
+        }
+        Path::Straus => by_straus::<C, A>(bases, &terms, splits, options, &mut stats),
+        Path::Bucket if choice.split => {
+            stats.endomorphism = true;
+            let halves = halves::split::<C, A>(&bases.bases, &terms);
+            by_buckets::<C, A>(&halves.bases, &halves.terms, &choice.grid, options, &mut stats)?
+        }
+        Path::Bucket => by_buckets::<C, A>(&bases.bases, &terms, &choice.grid, options, &mut stats)?,
     };
     Ok((sum, stats))
+}
+
+const UNPROVEN: &str = "the endomorphism needs bases that are proven or asserted to be in the subgroup";
+
+/// A term's scalar at full length.
+fn full_length(limbs: &[u64]) -> [u64; 4] {
+    let mut scalar = [0; 4];
+    scalar[..limbs.len()].copy_from_slice(limbs);
+    scalar
+}
+
+fn by_straus<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
+    bases: &Prepared<C>,
+    terms: &Terms<'_>,
+    splits: bool,
+    options: &Options<'_>,
+    stats: &mut Stats,
+) -> Affine<C> {
+    let started = Instant::now();
+    let (points, scalars): (Vec<_>, Vec<_>) = terms
+        .range(0..terms.len())
+        .map(|(limbs, base)| (bases.bases[(base >> 1) as usize], (base & 1 == 1, full_length(limbs))))
+        .unzip();
+    let sum = straus::msm::<C, A>(&points, &scalars, splits, options.window);
+    stats.window = sum.window;
+    stats.windows = sum.windows;
+    stats.endomorphism = sum.endomorphism;
+    stats.counts = sum.counts;
+    let sum = sum.point.to_affine();
+    stats.phases.buckets = started.elapsed();
+    sum
 }
 
 fn by_reference<C: CurveParams<Field: Engines>>(
@@ -49,9 +97,7 @@ fn by_reference<C: CurveParams<Field: Engines>>(
         .range(0..terms.len())
         .map(|(limbs, base)| {
             let point = bases.point((base >> 1) as usize);
-            let mut scalar = [0; 4];
-            scalar[..limbs.len()].copy_from_slice(limbs);
-            (if base & 1 == 1 { -point } else { point }, scalar)
+            (if base & 1 == 1 { -point } else { point }, full_length(limbs))
         })
         .unzip();
     let sum = reference::msm(&points, &scalars).to_affine();
@@ -60,17 +106,14 @@ fn by_reference<C: CurveParams<Field: Engines>>(
 }
 
 fn by_buckets<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
-    bases: &Prepared<C>,
+    bases: &[Packed<C::Field>],
     terms: &Terms<'_>,
+    grid: &Grid,
     options: &Options<'_>,
     stats: &mut Stats,
 ) -> Result<Affine<C>, MsmError> {
-    if terms.len() == 0 {
-        return Ok(Affine::INFINITY);
-    }
     let started = Instant::now();
-    let grid = cost::grid(terms.len(), terms.bits, pool::threads(options.threads), options.window);
-    let (parts, counts) = run_cells::<C, A>(bases, terms, &grid, options.cancel)?;
+    let (parts, counts) = run_cells::<C, A>(bases, terms, grid, options.cancel)?;
     let reduced = Instant::now();
     let (sum, projective) = combine(&parts);
     let sum = sum.to_affine();
@@ -87,7 +130,7 @@ fn by_buckets<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
 type Parts<C> = (Vec<BitSums<C>>, Counts);
 
 fn run_cells<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
-    bases: &Prepared<C>,
+    bases: &[Packed<C::Field>],
     terms: &Terms<'_>,
     grid: &Grid,
     cancel: Option<&AtomicBool>,
@@ -95,18 +138,14 @@ fn run_cells<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     let cells = grid.cells();
     let done: Mutex<Parts<C>> = Mutex::new((Vec::with_capacity(cells.len()), Counts::default()));
     let cancelled = AtomicBool::new(false);
-    pool::run(
-        grid.threads,
-        cells.len(),
-        &|i| match bucket::cell::<C, A>(&bases.bases, terms, grid.c, &cells[i], cancel) {
-            Ok((part, counts)) => {
-                let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                done.0.push(part);
-                done.1 += counts;
-            }
-            Err(_) => cancelled.store(true, Ordering::Relaxed),
-        },
-    );
+    pool::run(grid.threads, cells.len(), &|i| match bucket::cell::<C, A>(bases, terms, grid.c, &cells[i], cancel) {
+        Ok((part, counts)) => {
+            let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            done.0.push(part);
+            done.1 += counts;
+        }
+        Err(_) => cancelled.store(true, Ordering::Relaxed),
+    });
     if cancelled.into_inner() {
         return Err(MsmError::Cancelled);
     }

@@ -36,18 +36,21 @@ impl Grid {
     /// Additions that the busiest thread does for left-over windows in so many pieces each.
     fn left_over_cost(&self, pieces: usize) -> f64 {
         let rounds = (self.left_over() as usize * pieces).div_ceil(self.threads);
-        rounds as f64 * (self.terms as f64 / pieces as f64 + self.reduction())
+        rounds as f64 * self.of_window(self.terms as f64 / pieces as f64)
     }
 
-    /// Additions of the reduction of one window.
-    fn reduction(&self) -> f64 {
-        (1u64 << self.c) as f64
+    /// Additions of one window: a digit each but for the first of every bucket, then the reduction (`reduce.rs`).
+    fn of_window(&self, terms: f64) -> f64 {
+        let buckets = (1u64 << (self.c - 1)) as f64;
+        let full = 1.0 - (-terms / buckets).exp();
+        let reduction = 2.0 * buckets - f64::from(self.c + 1);
+        terms * (1.0 - 0.5 / buckets) - buckets * full + reduction.max(0.0)
     }
 
     /// Additions that the busiest thread does.
     pub(super) fn additions(&self) -> f64 {
         let whole = (self.windows / self.threads as u32) as f64;
-        whole * (self.terms as f64 + self.reduction()) + self.left_over_cost(self.pieces())
+        whole * self.of_window(self.terms as f64) + self.left_over_cost(self.pieces())
     }
 
     /// The cells, costliest first.

@@ -13,6 +13,7 @@ mod engine;
 mod engines;
 mod error;
 mod grid;
+mod halves;
 mod isa;
 #[cfg(target_arch = "x86_64")]
 pub mod lane_adder;

@@ -11,16 +11,16 @@
 //! the width by cost are ours.
 
 use super::adder::{BatchAdder, Packed, Pair};
-use super::{Counts, Isa};
+use super::cost::{self, Prices};
+use super::Counts;
 use crate::curve::{Affine, CurveParams, Jacobian, endo};
 use crate::field::{Field, limbs};
 
 /// Pairs in one batch: the inversion is below 2 % of such a batch, and its scratch stays in the cache.
 const BATCH: usize = 1024;
 
-/// Costs in field multiplications, beside those of a batched addition: fitted.
-const INVERSION: u64 = 70;
-const MIXED_ADDITION: u64 = 16;
+/// Widest digits: beyond this the tables outgrow any use.
+pub const WIDEST: u32 = 10;
 
 /// A sum and how it was computed.
 pub struct Sum<C: CurveParams> {
@@ -30,21 +30,27 @@ pub struct Sum<C: CurveParams> {
     pub window: u32,
     /// Number of columns.
     pub windows: u32,
+    /// Whether scalars were split.
+    pub endomorphism: bool,
     /// Work done.
     pub counts: Counts,
 }
 
-/// Σ kᵢ·Pᵢ over finite bases in the adder's domain and plain scalars below r. `endomorphism` needs bases in the subgroup.
+/// A scalar as (is negative, magnitude).
+pub type SignedScalar = (bool, [u64; 4]);
+
+/// Σ kᵢ·Pᵢ over finite bases in the adder's domain, for |kᵢ| < r. `endomorphism` needs bases in the subgroup.
 ///
 /// Works for points of any order: a base that meets infinity among its own small multiples is done by double-and-add.
 pub fn msm<C: CurveParams, A: BatchAdder<C::Field>>(
     bases: &[Packed<C::Field>],
-    scalars: &[[u64; 4]],
+    scalars: &[SignedScalar],
     endomorphism: bool,
     window: Option<u32>,
 ) -> Sum<C> {
     let parts = Parts::new::<C>(scalars, endomorphism);
-    let window = window.unwrap_or_else(|| cheapest::<A, C::Field>(bases.len(), &parts));
+    let half_bits = (parts.per_scalar == 2).then_some(parts.bits);
+    let (window, _) = cost::straus(&Prices::of(A::ISA), bases.len(), parts.bits, half_bits, window);
     let windows = parts.bits / window + 1;
     let mut batch = Batch {
         adder: A::new(BATCH),
@@ -58,38 +64,41 @@ pub fn msm<C: CurveParams, A: BatchAdder<C::Field>>(
     columns.collapse(&mut batch);
     let mut point = combine::<C, A>(&columns, window, &mut batch.counts);
     for &term in &table.short_orders {
-        point = point.add(&exported::<C, A>(bases[term]).mul_limbs(&scalars[term]));
+        let (negative, magnitude) = scalars[term];
+        let product = exported::<C, A>(bases[term]).mul_limbs(&magnitude);
+        point = point.add(&if negative { -product } else { product });
     }
-    Sum { point, window, windows, counts: batch.counts }
+    Sum { point, window, windows, endomorphism: parts.per_scalar == 2, counts: batch.counts }
 }
 
-/// The scalars as sign and magnitude, in one or two parts each.
+/// The scalars in one or two parts each.
 struct Parts {
     /// Part p of scalar t at `t * per_scalar + p`.
-    parts: Vec<(bool, [u64; 4])>,
+    parts: Vec<SignedScalar>,
     per_scalar: usize,
     /// Bit length of the longest magnitude.
     bits: u32,
 }
 
 impl Parts {
-    fn new<C: CurveParams>(scalars: &[[u64; 4]], endomorphism: bool) -> Self {
-        let length =
-            |magnitudes: &[(bool, [u64; 4])]| magnitudes.iter().map(|(_, m)| limbs::bit_length(m)).max().unwrap_or(0);
-        let whole: Vec<_> = scalars.iter().map(|&scalar| (false, scalar)).collect();
-        let bits = length(&whole);
+    fn new<C: CurveParams>(scalars: &[SignedScalar], endomorphism: bool) -> Self {
+        let longest = |parts: &[SignedScalar]| parts.iter().map(|(_, m)| limbs::bit_length(m)).max().unwrap_or(0);
+        let bits = longest(scalars);
         if !endomorphism || bits <= C::ENDOMORPHISM.bits {
-            return Self { parts: whole, per_scalar: 1, bits };
+            return Self { parts: scalars.to_vec(), per_scalar: 1, bits };
         }
-        let parts: Vec<_> = scalars.iter().flat_map(|scalar| endo::split::<C>(scalar).map(signed)).collect();
-        let bits = length(&parts);
+        let halves = |&(negative, magnitude): &SignedScalar| {
+            endo::split::<C>(&magnitude).map(|half| ((half < 0) != negative, magnitude_of(half)))
+        };
+        let parts: Vec<_> = scalars.iter().flat_map(halves).collect();
+        let bits = longest(&parts);
         Self { parts, per_scalar: 2, bits }
     }
 }
 
-fn signed(half: i128) -> (bool, [u64; 4]) {
+fn magnitude_of(half: i128) -> [u64; 4] {
     let magnitude = half.unsigned_abs();
-    (half < 0, [magnitude as u64, (magnitude >> 64) as u64, 0, 0])
+    [magnitude as u64, (magnitude >> 64) as u64, 0, 0]
 }
 
 /// Multiples 1 … 2^(w-1) of every base, then the same of phi(base) where scalars are split.
@@ -299,16 +308,4 @@ impl<A> Batch<A> {
         }
         self.pairs.clear();
     }
-}
-
-/// The width with the least cost in field multiplications.
-fn cheapest<A: BatchAdder<F>, F: Field>(terms: usize, parts: &Parts) -> u32 {
-    let addition = if matches!(A::ISA, Isa::Scalar) { 8 } else { 3 };
-    let cost = |window: u32| {
-        let (terms, parts, windows) = (terms as u64, parts.parts.len() as u64, u64::from(parts.bits / window + 1));
-        let additions = terms * ((1 << (window - 1)) - 1) + parts * windows - ((parts * windows) >> window);
-        let inversions = u64::from(window - 1) + u64::from(parts.next_power_of_two().trailing_zeros());
-        addition * additions + INVERSION * inversions + MIXED_ADDITION * windows
-    };
-    (2..=7).min_by_key(|&window| cost(window)).unwrap_or(4)
 }
