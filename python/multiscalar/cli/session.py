@@ -7,6 +7,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from ..lab.record import SCHEMA_VERSION, Measurements, Record, RecordError, gath
 from ..lab.runner import Runner
 from ..lab.status import Status, exit_code
 from ..lab.stopping import Stopping
-from ..lab.subject import Place
+from ..lab.subject import Place, process_ids
 from ..lab.telemetry.nvml import open_device
+from ..lab.telemetry.sampler import Sampler
 from ..lab.warmup import ClockReading, Warmup
 from .options import fail
 from .plan import Plan
@@ -37,6 +39,7 @@ class Session:
     record: Path | None = None
     resume: bool = False
     quiet: bool = False
+    telemetry: bool = False
 
 
 def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
@@ -62,6 +65,7 @@ def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
     )
     record.flush(sync=True)
     progress = Progress(plan.cells, quiet=session.quiet)
+    sampler = Sampler(open_device()[0], pids=lambda: process_ids(plan.subjects)) if session.telemetry else None
     runner = Runner(
         record,
         seed=session.seed,
@@ -70,10 +74,12 @@ def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
         watcher=progress,
         clock=_clock(plan),
         done=done,
+        drain=sampler.drain if sampler else tuple,
     )
     complete = True
     try:
-        runner.run_all((case, plan.subjects) for case in plan.cases)
+        with sampler or nullcontext():
+            runner.run_all((case, plan.subjects) for case in plan.cases)
     except KeyboardInterrupt:
         complete = False
         progress.close()
@@ -112,11 +118,12 @@ def _clock(plan: Plan) -> ClockReading | None:
     return device.sm_clock if device else None
 
 
-def verdict(measurements: Measurements, complete: bool) -> int:
-    """Exit code of a session: 130 when interrupted, as shells expect."""
+def verdict(measurements: Measurements, complete: bool, only: Iterable[Status | None] | None = None) -> int:
+    """Exit code of a session: 130 when interrupted, as shells expect. `only`: the statuses that count."""
     if not complete:
         return 130
-    return exit_code(cell.status or Status.ERROR for cell in measurements.cells.values())
+    statuses = only if only is not None else (cell.status for cell in measurements.cells.values())
+    return exit_code(status or Status.ERROR for status in statuses)
 
 
 def read(paths: list[Path]) -> Measurements:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
-__all__ = ["Case", "Evidence", "Labels", "Place", "Sample", "Scope", "Subject", "cell_id"]
+__all__ = ["Case", "Evidence", "Labels", "Place", "Sample", "Scope", "Subject", "cell_id", "process_ids"]
 
 Labels = Mapping[str, "str | int | None"]
 
@@ -88,7 +88,11 @@ class Subject(Protocol):
     """
 
     name: str
-    place: Place
+
+    @property
+    def place(self) -> Place:
+        """Where it was asked to compute."""
+        ...
 
     def describe(self) -> dict[str, Any]:
         """Version, build flags, device: what the record keeps about the subject."""
@@ -105,6 +109,19 @@ class Subject(Protocol):
     def close(self) -> None:
         """Give back memory and processes; the subject may be prepared again."""
         ...
+
+
+def process_ids(subjects: Sequence[Subject]) -> list[int]:
+    """Processes of the subjects that have one of their own, now. Wrappers are looked through."""
+    out = []
+    for subject in subjects:
+        inner: Any = subject
+        while hasattr(inner, "inner"):
+            inner = inner.inner
+        pid = getattr(inner, "pid", None)
+        if isinstance(pid, int):
+            out.append(pid)
+    return out
 
 
 def cell_id(labels: Labels, path: str) -> str:

@@ -191,10 +191,20 @@ def host(j: Joined, base: Baseline, trace: Trace) -> Part | None:
     share = max(0.0, 1 - min(1.0, left / wanted))
     if share < 0.05:
         return None
-    at_stake = j.sample.wall_ns if trace.place == "cpu" else _host_ns(j)
-    parts = [f"{steal:.0%} stolen by the hypervisor" if steal >= 0.02 else "",
-             f"others used {others:.1f} of {cpus:.0f} CPUs" if others >= 0.2 else ""]  # fmt: skip
-    return Part(at_stake * share, "; ".join(part for part in parts if part) or f"{share:.0%} of the CPU not to be had")
+    if trace.place == "cpu":
+        ns = max(j.sample.wall_ns * share, _off_cpu_ns(j, base))
+    else:
+        ns = _host_ns(j) * share
+    stolen = f"{steal:.0%} stolen by the hypervisor" if steal >= 0.02 else ""
+    taken = f"others used {others:.1f} of {cpus:.0f} CPUs" if others >= 0.2 else ""
+    return Part(ns, "; ".join(filter(None, (stolen, taken))) or f"{share:.0%} of the CPU not to be had")
+
+
+def _off_cpu_ns(j: Joined, base: Baseline) -> float:
+    """Time in which a CPU subject did not run, by its own CPU clock: wall above that of a fast call of equal work."""
+    if j.sample.cpu_ns is None or not base.cpu_ns:
+        return 0.0
+    return j.sample.wall_ns - base.wall_ns * max(1.0, j.sample.cpu_ns / base.cpu_ns)
 
 
 def own_cpu(j: Joined, base: Baseline, trace: Trace) -> Part | None:

@@ -8,7 +8,7 @@ arrays.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import multiscalar as ms
@@ -30,25 +30,27 @@ _COPY_PHASES = frozenset({"copy", "copy_in", "copy_out", "upload", "download", "
 
 
 class Own:
-    """`cpu`, `cuda` or `auto`."""
+    """`cpu`, `cuda` or `auto`; `options` go to every call (e.g. `window`), `name` is the row's path."""
 
-    def __init__(self, backend: str) -> None:
-        self.name = backend
+    def __init__(self, backend: str, *, name: str | None = None, options: Mapping[str, Any] | None = None) -> None:
+        self.name = name or backend
+        self._backend = backend
+        self._options = dict(options or {})
         self.place = _PLACES[backend]
         self._call: Callable[[], list[Point]] | None = None
 
     def describe(self) -> dict[str, Any]:
         """Package version and, once prepared, nothing else: the machine's facts are in the run line."""
-        return {"library": "multiscalar", "version": ms.__version__, "backend": self.name}
+        return {"library": "multiscalar", "version": ms.__version__, "backend": self._backend, **self._options}
 
     def prepare(self, case: Case, inputs: Any) -> None:
         """Bind the call that the scope times."""
-        if self.name != "auto":
-            state = registry.availability(self.name)
+        if self._backend != "auto":
+            state = registry.availability(self._backend)
             if not state.usable:
                 raise SubjectError(Status.UNAVAILABLE, state.reason)
         try:
-            self._call = _bind(self.name, case, inputs)
+            self._call = _bind(self._backend, case, inputs, self._options)
         except ms.errors.BackendUnavailableError as error:
             raise SubjectError(Status.UNAVAILABLE, str(error)) from None
         except ms.errors.MultiscalarError as error:
@@ -81,7 +83,7 @@ class Own:
         self._call = None
 
 
-def _bind(backend: str, case: Case, inputs: MsmInputs) -> Callable[[], list[Point]]:
+def _bind(backend: str, case: Case, inputs: MsmInputs, extra: Mapping[str, Any]) -> Callable[[], list[Point]]:
     labels = case.labels
     scope = Scope(str(labels["scope"]))
     options: dict[str, Any] = {"threads": labels["threads"], "isa": labels["isa"]}
@@ -90,7 +92,7 @@ def _bind(backend: str, case: Case, inputs: MsmInputs) -> Callable[[], list[Poin
         raise SubjectError(Status.UNSUPPORTED, "first-call is measured in a fresh process")
     if scope is Scope.END_TO_END:
         points = inputs.points
-        return lambda: [ms.msm(points, vector, backend=backend, **options) for vector in vectors]
+        return lambda: [ms.msm(points, vector, backend=backend, **options, **extra) for vector in vectors]
     bases = ms.Bases(inputs.points, backend=backend, precompute=labels["precompute"], **options)
     if scope is Scope.RESIDENT and backend != "cpu":
         from .ondevice import OnDevice
@@ -98,8 +100,8 @@ def _bind(backend: str, case: Case, inputs: MsmInputs) -> Callable[[], list[Poin
         vectors = [OnDevice(vector.data) for vector in vectors]
     if len(vectors) == 1:
         only = vectors[0]
-        return lambda: [bases.msm(only)]
-    return lambda: list(bases.msm(vectors))
+        return lambda: [bases.msm(only, **extra)]
+    return lambda: list(bases.msm(vectors, **extra))
 
 
 def _split(run: RunInfo | None) -> tuple[int | None, int | None]:

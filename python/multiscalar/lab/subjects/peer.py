@@ -46,6 +46,11 @@ class ProgramSubject:
         self._case: Case | None = None
         self._inputs: MsmInputs | None = None
 
+    @property
+    def pid(self) -> int | None:
+        """The program's process while it runs."""
+        return self._peer.process.pid if self._peer is not None else None
+
     def describe(self) -> dict[str, Any]:
         """The library's facts, its process id, and the options passed to it."""
         peer = self._running(self._threads())
