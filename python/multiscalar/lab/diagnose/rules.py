@@ -98,7 +98,7 @@ def allocation(j: Joined, base: Baseline, trace: Trace) -> Part | None:
 
 def copies(j: Joined, base: Baseline, trace: Trace) -> Part | None:
     """Copies took longer than in fast samples: the measured difference and no more."""
-    if j.sample.copy_ns is None or base.copy_ns is None:
+    if not j.sample.copy_ns or not base.copy_ns:
         return None
     more = j.sample.copy_ns - base.copy_ns
     if more < 0.2 * base.copy_ns:
@@ -191,10 +191,8 @@ def host(j: Joined, base: Baseline, trace: Trace) -> Part | None:
     share = max(0.0, 1 - min(1.0, left / wanted))
     if share < 0.05:
         return None
-    if trace.place == "cpu":
-        ns = max(j.sample.wall_ns * share, _off_cpu_ns(j, base))
-    else:
-        ns = _host_ns(j) * share
+    on_cpu = trace.place == "cpu"
+    ns = max(j.sample.wall_ns * share, _off_cpu_ns(j, base)) if on_cpu else _host_ns(j) * share
     stolen = f"{steal:.0%} stolen by the hypervisor" if steal >= 0.02 else ""
     taken = f"others used {others:.1f} of {cpus:.0f} CPUs" if others >= 0.2 else ""
     return Part(ns, "; ".join(filter(None, (stolen, taken))) or f"{share:.0%} of the CPU not to be had")

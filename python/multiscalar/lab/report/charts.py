@@ -1,0 +1,131 @@
+"""The charts: cost against size, all samples as strips, copy against compute, clock against sample time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..crossover import Crossing
+from ..diagnose.baseline import SLOW as SLOW_FACTOR
+from ..formats.units import time_text
+from ..record import Cell, Line
+from ..rows import Row
+from ..sizes import size_text
+from .drawing import GRID, INK, MARKERS, SLOW, figure, series_colour, size_axis, svg_of, time_axis
+
+__all__ = ["clock_chart", "cost_chart", "split_chart", "strip_chart"]
+
+Palette = Mapping[str, int]
+
+_MOST_POINTS = 2500
+_MOST_STRIPS = 36
+
+
+def cost_chart(rows: Sequence[Row], palette: Palette, found: Sequence[Crossing], salt: str) -> str:
+    """Median time by size, one line a path, with 95 % intervals and the crossovers as bands."""
+    timed = [row for row in rows if row.wall is not None]
+    with figure(1, 4.2) as (drawn, (axis,)):
+        for path in dict.fromkeys(row.path for row in timed):
+            mine = sorted((row for row in timed if row.path == path), key=lambda row: row.size)
+            walls = [row.wall.median for row in mine if row.wall]
+            values = np.array([wall.value for wall in walls])
+            spans = np.array([[w.value - w.low for w in walls], [w.high - w.value for w in walls]])
+            axis.errorbar(
+                [row.size for row in mine], values, spans, label=path, color=series_colour(palette[path]),
+                marker=MARKERS[palette[path] % len(MARKERS)], markersize=5, linewidth=1.6, capsize=2.5,
+            )  # fmt: skip
+        for crossing in found:
+            axis.axvspan(crossing.low, crossing.high, color=GRID, alpha=0.5, linewidth=0)
+            axis.axvline(crossing.n, color=INK, linewidth=1, linestyle=":")
+            axis.annotate(
+                f"n ≈ {crossing.n:,.0f}", (crossing.n, 1.0), (3, -10), xycoords=("data", "axes fraction"),
+                textcoords="offset points", fontsize=9,
+            )  # fmt: skip
+        size_axis(axis, [row.size for row in timed])
+        time_axis(axis, "y")
+        axis.set_ylabel("median time")
+        axis.legend(frameon=False, loc="upper left")
+        best = {row.size: min(timed, key=lambda r: (r.size != row.size, r.median_us or 0)).path for row in timed}
+        told = ", ".join(f"{size_text(n)} {path}" for n, path in sorted(best.items()))
+        return svg_of(drawn, salt, "Median time against number of terms", f"Fastest by size: {told}.")
+
+
+def strip_chart(cells: Sequence[Cell], palette: Palette, salt: str) -> tuple[str, str]:
+    """Every sample of every cell on a time axis; slow ones marked. Returns the SVG and what was left out."""
+    shown = [cell for cell in sorted(cells, key=lambda c: (c.labels["n"], c.path)) if cell.samples][:_MOST_STRIPS]
+    total = sum(len(cell.samples) for cell in shown)
+    keep = min(1.0, _MOST_POINTS / max(total, 1))
+    rng = random.Random(5090)
+    with figure(1, 0.9 + 0.27 * len(shown)) as (drawn, (axis,)):
+        for place, cell in enumerate(shown):
+            walls = np.array(cell.times()) / 1e3
+            limit = SLOW_FACTOR * float(np.percentile(walls, 10, method="lower"))
+            picked = [w for w in walls if w > limit or rng.random() < keep]
+            colour = series_colour(palette[cell.path])
+            for slow in (False, True):
+                xs = [w for w in picked if (w > limit) is slow]
+                ys = [place + rng.uniform(-0.25, 0.25) for _ in xs]
+                marker = "x" if slow else "o"
+                axis.plot(xs, ys, marker, color=SLOW if slow else colour, markersize=3.2, alpha=0.75, linestyle="none")
+            axis.plot([np.median(walls)] * 2, [place - 0.4, place + 0.4], color=INK, linewidth=1.4)
+        names = [f"{size_text(cell.labels['n'])}  {cell.path}" for cell in shown]
+        axis.set_yticks(range(len(shown)), names)
+        axis.set_ylim(len(shown) - 0.4, -0.6)
+        time_axis(axis, "x")
+        axis.set_xlabel("wall time of each sample; bar: median; x: slow")
+        drawn_count = f"{total:,} samples"
+        svg = svg_of(drawn, salt, "All samples", f"{drawn_count} of {len(shown)} rows on a time axis.")
+    left_out = f"Thinned to {keep:.0%} of the ordinary samples; every slow one is drawn. " if keep < 1 else ""
+    if len(shown) < sum(bool(cell.samples) for cell in cells):
+        left_out += f"The first {_MOST_STRIPS} rows are drawn."
+    return svg, left_out
+
+
+def split_chart(rows: Sequence[Row], salt: str) -> str:
+    """Copy, device and other time of each row as stacked bars of its median."""
+    split = [row for row in rows if row.copy_us is not None and row.median_us and row.place != "cpu"][:24]
+    with figure(1, 1.2 + 0.3 * len(split)) as (drawn, (axis,)):
+        for place, row in enumerate(split):
+            copy, device = row.copy_us or 0.0, row.device_us or 0.0
+            rest = max(0.0, (row.median_us or 0.0) - copy - device)
+            left = 0.0
+            for index, (name, width) in enumerate((("copies", copy), ("device", device), ("host and waiting", rest))):
+                axis.barh(place, width, left=left, color=series_colour(index), label=name if place == 0 else None)
+                left += width
+        axis.set_yticks(range(len(split)), [f"{size_text(row.size)}  {row.path}" for row in split])
+        axis.invert_yaxis()
+        axis.xaxis.set_major_formatter(lambda value, _: time_text(value))
+        axis.legend(frameon=False, loc="lower right")
+        told = "; ".join(
+            f"{size_text(r.size)} {r.path}: copies {time_text(r.copy_us)} of {time_text(r.median_us)}" for r in split
+        )
+        return svg_of(drawn, salt, "Time split into copies and computation", told)
+
+
+def clock_chart(cell: Cell, traces: Sequence[Line], salt: str) -> str:
+    """Sample times above, clock and P-state below, on one time axis; slow samples marked."""
+    start = cell.samples[0]["at_ns"]
+    end = max(s["at_ns"] + s["wall_ns"] for s in cell.samples)
+    near = [t for t in traces if start - 1e8 <= t["at_ns"] <= end + 1e8][:1500]
+    field = "sm_mhz" if any("sm_mhz" in t["fields"] for t in near) else "host_others_cpus"
+    seconds = np.array([(s["at_ns"] - start) / 1e9 for s in cell.samples])
+    walls = np.array(cell.times()) / 1e3
+    slow = walls > SLOW_FACTOR * np.percentile(walls, 10, method="lower")
+    with figure(2, 4.0, (3, 2)) as (drawn, (above, below)):
+        above.plot(seconds[~slow], walls[~slow], "o", color=series_colour(0), markersize=3.5, label="fast")
+        above.plot(seconds[slow], walls[slow], "x", color=SLOW, markersize=5, label="slow")
+        time_axis(above, "y")
+        above.set_ylabel("sample")
+        above.legend(frameon=False, ncols=2, loc="upper right")
+        told = [(t["at_ns"], t["fields"][field]) for t in near if field in t["fields"]]
+        below.step([(at - start) / 1e9 for at, _ in told], [v for _, v in told], where="post", color=series_colour(1))
+        below.set_ylabel("SM clock, MHz" if field == "sm_mhz" else "CPUs used by others")
+        states = [(t["at_ns"], t["fields"]["pstate"]) for t in near if "pstate" in t["fields"]]
+        changes = [s for i, s in enumerate(states) if i == 0 or states[i - 1][1] != s[1]][:40]
+        for at, state in changes:
+            below.annotate(f"P{state:.0f}", ((at - start) / 1e9, 1.02), xycoords=("data", "axes fraction"), fontsize=8)
+        below.set_xlabel("seconds since the first sample")
+        title = f"{cell.path}, n = {cell.labels['n']:,}: samples against the state of the machine"
+        return svg_of(drawn, salt, title, f"{int(slow.sum())} of {len(walls)} samples are slow.")

@@ -1,0 +1,172 @@
+"""From measurements to the page: sections with their charts, tables and words, filled into one template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from ..check import check
+from ..crossover import crossings
+from ..diagnose.words import finding_text, headline
+from ..doctor import diagnoses
+from ..formats.layout import HEADER, cells, groups
+from ..formats.markdown import to_markdown
+from ..record import Cell, Measurements
+from ..rows import Row, make_row
+from ..sizes import size_text
+from ..status import Status
+from ..stories.cutoff import PAIRS, series
+from .charts import clock_chart, cost_chart, split_chart, strip_chart
+
+__all__ = ["build_report"]
+
+_MOST_CLOCK_CHARTS = 6
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that share curve, scope, shape, threads: one section of the page."""
+
+    title: str
+    anchor: str
+    table: list[tuple[str, ...]]
+    cost: Markup | None
+    strip: Markup | None
+    strip_note: str
+    split: Markup | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A diagnosis as the page shows it."""
+
+    name: str
+    headline: str
+    steady: bool
+    findings: list[str]
+    silent: str
+    chart: Markup | None
+
+
+def build_report(measurements: Measurements, title: str = "MSM benchmark") -> str:
+    """One HTML document, UTF-8."""
+    made = [make_row(cell) for cell in measurements.cells.values()]
+    paths = list(dict.fromkeys(row.path for row in made))
+    palette = {path: index for index, path in enumerate(paths)}
+    by_key = {id(row): cell for row, cell in zip(made, measurements.cells.values(), strict=True)}
+    sections = [
+        _group(name, [(row, by_key[id(row)]) for row in members], palette, index)
+        for index, (name, members) in enumerate(groups(made))
+    ]
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(_asset("page.html.j2"))
+    findings = check(measurements)
+    return template.render(
+        title=title,
+        header=HEADER,
+        groups=sections,
+        runs=[_run(run) for run in measurements.runs],
+        statuses=_statuses(made),
+        paths=list(enumerate(paths)),
+        explained=_explained(measurements),
+        findings=findings,
+        failures=sum(f.level == "FAIL" for f in findings),
+        headline=_headline(made),
+        markdown=to_markdown(made),
+        style=Markup(_asset("page.css")),
+        script=Markup(_asset("page.js")),
+    )  # fmt: skip
+
+
+def _asset(name: str) -> str:
+    return files("multiscalar.lab.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _group(name: str, members: Sequence[tuple[Row, Cell]], palette: dict[str, int], index: int) -> Group:
+    rows, owners = [row for row, _ in members], [cell for _, cell in members]
+    timed = [row for row in rows if row.wall is not None]
+    sizes = {row.size for row in timed}
+    times = series(Measurements(cells={cell.id: cell for cell in owners}))
+    found = [
+        crossing
+        for cpu, gpu, _ in PAIRS
+        if cpu in times and gpu in times
+        for crossing in crossings(times[cpu], times[gpu], (cpu, gpu))
+    ]
+    strip, note = strip_chart(owners, palette, f"strip{index}") if timed else ("", "")
+    can_split = any(row.copy_us is not None and row.place != "cpu" and row.median_us for row in rows)
+    return Group(
+        title=name,
+        anchor=f"group-{index}",
+        table=[cells(row, rows) for row in rows],
+        cost=Markup(cost_chart(rows, palette, found, f"cost{index}")) if len(sizes) > 1 else None,
+        strip=Markup(strip) if strip else None,
+        strip_note=note,
+        split=Markup(split_chart(rows, f"split{index}")) if can_split else None,
+        sentence=" ".join(
+            f"{c.after} is faster from n = {c.n:,.0f} on (interval {c.low:,.0f} to {c.high:,.0f})." for c in found
+        ),
+    )
+
+
+def _explained(measurements: Measurements) -> list[Explained]:
+    """Diagnoses of cells that were watched, the unsteadiest first."""
+    if not measurements.traces:
+        return []
+    found = sorted(diagnoses(measurements), key=lambda item: -item[1].variation)
+    return [
+        Explained(
+            name=f"{cell.path}, {cell.labels.get('curve', '')} {size_text(cell.labels['n'])}",
+            headline=headline(diagnosis),
+            steady=diagnosis.steady,
+            findings=[finding_text(finding) for finding in diagnosis.findings],
+            silent=", ".join(diagnosis.silent_fields),
+            chart=Markup(clock_chart(cell, measurements.traces, f"clock{i}")) if i < _MOST_CLOCK_CHARTS else None,
+        )
+        for i, (cell, diagnosis) in enumerate(found)
+    ]
+
+
+def _headline(rows: Sequence[Row]) -> list[str]:
+    """A sentence a curve: who is fastest at the largest size, and by how much."""
+    out = []
+    for name, members in groups(rows):
+        timed = [row for row in members if row.median_us]
+        if not timed:
+            continue
+        largest = max(row.size for row in timed)
+        at = sorted((row for row in timed if row.size == largest), key=lambda row: row.median_us or 0)
+        if len(at) > 1:
+            first, second = at[0], at[1]
+            factor = (second.median_us or 0) / (first.median_us or 1)
+            out.append(f"{name}, {size_text(largest)}: {first.path} is {factor:.2f} times as fast as {second.path}.")
+    return out
+
+
+def _statuses(rows: Sequence[Row]) -> list[tuple[str, int]]:
+    counted = [(str(status), sum(row.status is status for row in rows)) for status in Status]
+    return [(name, count) for name, count in counted if count]
+
+
+def _run(run: dict[str, Any]) -> dict[str, Any]:
+    """A run's facts, flat, for the page."""
+    machine = run.get("machine", {})
+    facts = [("system", machine.get("system"))]
+    facts += [(f"CPU {key.replace('_', ' ')}", value) for key, value in machine.get("cpu", {}).items()]
+    facts += [(f"GPU {key.replace('_', ' ')}", value) for key, value in machine.get("gpu", {}).items()]
+    facts += [(f"version of {key}", value) for key, value in run.get("versions", {}).items()]
+    return {
+        "id": run["run"],
+        "started": run["started"],
+        "command": run.get("command", ""),
+        "seed": run["seed"],
+        "facts": [
+            (key, ", ".join(map(str, v)) if isinstance(v, list) else str(v)) for key, v in facts if v is not None
+        ],
+    }

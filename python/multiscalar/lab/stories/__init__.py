@@ -1,0 +1,1 @@
+"""The two stories as pure functions of a record: `cutoff` (where the GPU begins to pay) and `stability`."""
