@@ -79,4 +79,5 @@ def _expected(cell: Cell, cells: Sequence[Cell]) -> float | None:
     """A fast time known from a sibling: the same library on the same case, treated or another version of it."""
     library = cell.path.partition("+")[0].partition("-v")[0]
     kin = [c for c in cells if c.labels == cell.labels and c.path.partition("+")[0].partition("-v")[0] == library]
-    return float(min(min(c.times()) for c in kin)) if kin else None
+    fastest = min(min(c.times()) for c in kin)
+    return float(fastest) if min(cell.times()) > 3 * fastest else None

@@ -17,7 +17,7 @@ __all__ = ["Diagnosis", "Finding", "diagnose"]
 
 # Less excess than this share of all time is what any machine shows: the timing is called steady.
 _STEADY = 0.05
-_LEAST_SHARE = 0.005
+_LEAST_SHARE = 0.0005
 _TELLING = ("sm_mhz", "pstate", "reasons", "temperature_c", "power_w", "gpu_util", "pids")
 
 

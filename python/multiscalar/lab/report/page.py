@@ -26,6 +26,8 @@ from .charts import clock_chart, cost_chart, split_chart, strip_chart
 __all__ = ["build_report"]
 
 _MOST_CLOCK_CHARTS = 6
+_MOST_BYTES = 950_000  # the page promises less than 1 MB
+_MOST_POINTS = 4000
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,22 @@ class Explained:
 
 
 def build_report(measurements: Measurements, title: str = "MSM benchmark") -> str:
-    """One HTML document, UTF-8."""
+    """One HTML document, UTF-8, under 1 MB: strips are thinned until it is."""
+    points = _MOST_POINTS
+    while True:
+        text = _render(measurements, title, points)
+        if len(text.encode()) <= _MOST_BYTES or points < 100:
+            return text
+        points //= 2
+
+
+def _render(measurements: Measurements, title: str, points: int) -> str:
     made = [make_row(cell) for cell in measurements.cells.values()]
     paths = list(dict.fromkeys(row.path for row in made))
     palette = {path: index for index, path in enumerate(paths)}
     by_key = {id(row): cell for row, cell in zip(made, measurements.cells.values(), strict=True)}
     sections = [
-        _group(name, [(row, by_key[id(row)]) for row in members], palette, index)
+        _group(name, [(row, by_key[id(row)]) for row in members], palette, index, points)
         for index, (name, members) in enumerate(groups(made))
     ]
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -88,7 +99,7 @@ def _asset(name: str) -> str:
     return files("multiscalar.lab.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _group(name: str, members: Sequence[tuple[Row, Cell]], palette: dict[str, int], index: int) -> Group:
+def _group(name: str, members: Sequence[tuple[Row, Cell]], palette: dict[str, int], index: int, points: int) -> Group:
     rows, owners = [row for row, _ in members], [cell for _, cell in members]
     timed = [row for row in rows if row.wall is not None]
     sizes = {row.size for row in timed}
@@ -99,7 +110,7 @@ def _group(name: str, members: Sequence[tuple[Row, Cell]], palette: dict[str, in
         if cpu in times and gpu in times
         for crossing in crossings(times[cpu], times[gpu], (cpu, gpu))
     ]
-    strip, note = strip_chart(owners, palette, f"strip{index}") if timed else ("", "")
+    strip, note = strip_chart(owners, palette, f"strip{index}", points) if timed else ("", "")
     can_split = any(row.copy_us is not None and row.place != "cpu" and row.median_us for row in rows)
     return Group(
         title=name,
@@ -145,7 +156,8 @@ def _headline(rows: Sequence[Row]) -> list[str]:
         if len(at) > 1:
             first, second = at[0], at[1]
             factor = (second.median_us or 0) / (first.median_us or 1)
-            out.append(f"{name}, {size_text(largest)}: {first.path} is {factor:.2f} times as fast as {second.path}.")
+            words = f"{factor:.2f} times as fast as" if factor > 1.03 else "level with"
+            out.append(f"{name}, {size_text(largest)}: {first.path} is {words} {second.path}.")
     return out
 
 
