@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 
 from curvefacts import Curve, load
+from emit import cuda as emit_cuda
+from emit import ptx as emit_ptx
 from emit import python as emit_python
 from emit import rust as emit_rust
 
@@ -24,6 +26,9 @@ def outputs(curves: list[Curve]) -> dict[Path, str]:
     tables = ROOT / "crates/core/src/curve/tables"
     files = {tables / f"{curve.module}.rs": emit_rust.emit(curve) for curve in curves}
     files[tables / "mod.rs"] = emit_rust.emit_index(curves)
+    kernels = ROOT / "python/multiscalar/cuda/kernels"
+    files |= {kernels / f"curve/tables/{curve.module}.cuh": emit_cuda.emit(curve) for curve in curves}
+    files[kernels / "ptx/rows.cuh"] = emit_ptx.emit()
     files[ROOT / "python/multiscalar/_tables.py"] = emit_python.emit(curves)
     return files
 

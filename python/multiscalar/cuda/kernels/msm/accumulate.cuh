@@ -1,0 +1,110 @@
+// Bucket accumulation over equal slices of the grouped list.
+//
+// Thread t of a set adds the list positions [t L, (t + 1) L), whatever the buckets are, so the time does not depend on
+// the distribution of scalars. A bucket that lies inside a slice is stored; one that crosses a border leaves a partial
+// sum, which msm_fixup joins. Two slots a slice: slot 0 for a bucket begun earlier, slot 1 for one that goes on.
+//
+// Cost: an XYZZ mixed addition (8M + 2S) an entry, less the first of each bucket. Source: EFD shortw/xyzz.
+
+struct Table {
+    const u32* records;  // x, y (and beta x) of N words each
+    u32 coordinates;     // 2 or 3
+};
+
+static __device__ __forceinline__ Affine load_entry(const Table& table, u32 entry) {
+    if (entry == NONE) return affine_infinity();
+    const u32* record = table.records + u64(entry & INDEX) * (table.coordinates * curve::N);
+    Affine p = {load_fe_line(record + (entry & PHI ? 2 * curve::N : 0)), load_fe_line(record + curve::N)};
+    if (entry & SIGN && !is_infinity(p)) p.y = neg(p.y);
+    return p;
+}
+
+// Where sums of one set go: whole buckets, and two slots with bucket numbers for each producer.
+struct Sums {
+    u32* buckets;
+    u32* partials;
+    u32* owners;
+};
+
+// Places a finished run of bucket `b` that covers [begin, end) of producer `slot / 2`.
+static __device__ __forceinline__ u32* sum_target(const Sums& sums, u32 b, u64 slot, bool begun_before, bool goes_on) {
+    if (begun_before) {
+        sums.owners[slot] = b;
+        return sums.partials + slot * (4 * curve::N);
+    }
+    if (goes_on) {
+        sums.owners[slot + 1] = b;
+        return sums.partials + (slot + 1) * (4 * curve::N);
+    }
+    return sums.buckets + u64(b) * (4 * curve::N);
+}
+
+template <typename Load>
+static __device__ __forceinline__ void accumulate_slice(const u32* offsets, u32 buckets, u32 shift, u32 slice, u32 t,
+                                                        const Sums& sums, const Load& load) {
+    u64 slot = 2 * u64(t);
+    sums.owners[slot] = NONE, sums.owners[slot + 1] = NONE;
+    u32 length = offsets[buckets] >> shift, begin = t * slice;
+    if (begin >= length) return;
+    u32 end = begin + slice < length ? begin + slice : length;
+    u32 low = 0, high = buckets;  // bisect for the first bucket
+    while (high - low > 1) {
+        u32 middle = (low + high) / 2;
+        if ((offsets[middle] >> shift) <= begin)
+            low = middle;
+        else
+            high = middle;
+    }
+    u32 bucket = low, bucket_end = offsets[bucket + 1] >> shift;
+    bool begun_before = (offsets[bucket] >> shift) < begin;
+    Xyzz sum = xyzz_infinity();
+    Affine next = load(begin);
+    for (u32 position = begin; position < end; position++) {
+        Affine p = next;
+        if (position + 1 < end) next = load(position + 1);
+        if (position == bucket_end) {
+            store_xyzz(sum_target(sums, bucket, slot, begun_before, false), sum);
+            bucket = find_bucket(offsets, buckets, shift, bucket + 1, position);
+            bucket_end = offsets[bucket + 1] >> shift;
+            begun_before = false;
+            sum = xyzz_from(p);
+        } else {
+            xyzz_add_affine(sum, p);
+        }
+    }
+    bool goes_on = bucket_end > end;
+    store_xyzz(sum_target(sums, bucket, slot, begun_before, goes_on), sum);
+    if (begun_before && goes_on) {  // a bucket wider than the slice: an empty slot 1 keeps its partials adjacent
+        sums.owners[slot + 1] = bucket;
+        store_xyzz(sums.partials + (slot + 1) * (4 * curve::N), xyzz_infinity());
+    }
+}
+
+// grid (ceil(slices / 128), sets).
+extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
+    msm_accumulate(const u32* table, const u32* entries, const u32* offsets, u32* buckets_out, u32* partials, u32* owners,
+                   u32 coordinates, u32 buckets, u32 slice, u32 slices, u32 entry_stride) {
+    u32 t = blockIdx.x * blockDim.x + threadIdx.x, set = blockIdx.y;
+    if (t >= slices) return;
+    Table records = {table, coordinates};
+    const u32* list = entries + u64(set) * entry_stride;
+    Sums sums = {buckets_out + u64(set) * buckets * (4 * curve::N), partials + u64(set) * slices * (8 * curve::N),
+                 owners + u64(set) * slices * 2};
+    accumulate_slice(offsets + u64(set) * (buckets + 1), buckets, 0, slice, t, sums,
+                     [&](u32 position) { return load_entry(records, list[position]); });
+}
+
+// The same over points left by msm_pairs; `shift` is the number of pair rounds.
+extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
+    msm_accumulate_points(const u32* points, const u32* offsets, u32* buckets_out, u32* partials, u32* owners,
+                          u32 buckets, u32 slice, u32 slices, u32 shift, u32 point_stride) {
+    u32 t = blockIdx.x * blockDim.x + threadIdx.x, set = blockIdx.y;
+    if (t >= slices) return;
+    const u32* list = points + u64(set) * point_stride * (2 * curve::N);
+    Sums sums = {buckets_out + u64(set) * buckets * (4 * curve::N), partials + u64(set) * slices * (8 * curve::N),
+                 owners + u64(set) * slices * 2};
+    accumulate_slice(offsets + u64(set) * (buckets + 1), buckets, shift, slice, t, sums, [&](u32 position) {
+        const u32* at = list + u64(position) * (2 * curve::N);
+        return Affine{load_fe_line(at), load_fe_line(at + curve::N)};
+    });
+}

@@ -1,0 +1,98 @@
+"""Compiles a curve's kernels as C++ and runs layouts on the host, step by step as a plan does on a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from multiscalar.cuda import layout as lo
+from numpy.typing import NDArray
+
+HERE = Path(__file__).parent
+CURVES = HERE.parents[2] / "curves"
+PORTABLE = {"ptx/rows": "rows.hpp", "ptx/memory": "memory.hpp", "ptx/warp": "warp.hpp"}
+Bytes = NDArray[np.uint8]
+
+
+def translation_unit(constants: str) -> str:
+    """The kernels as C++: portable twins in the place of kernels/ptx, everything else the very same text."""
+    kernels = Path(lo.__file__).parent / "kernels"
+    parts = ['#include "language.hpp"', '#include "launch.hpp"', constants]
+    for name in lo.SOURCES:
+        parts.append(
+            f'#include "{PORTABLE[name]}"' if name in PORTABLE else f'#include "{kernels / name}.cuh"'
+        )
+    parts.append("SHIM_ENTRY(" + " ".join(f"SHIM_KERNEL({name})" for name in lo.KERNELS) + ")")
+    return "\n".join(parts) + "\n"
+
+
+def build(module: str, constants: str, *defines: str) -> ctypes.CDLL:
+    """The shared library of a curve, cached by digest of everything that goes into it."""
+    kernels = Path(lo.__file__).parent / "kernels"
+    text = translation_unit(constants)
+    digest = hashlib.sha256(text.encode())
+    for path in sorted([*HERE.glob("*.hpp"), *kernels.rglob("*.cuh")]):
+        digest.update(path.read_bytes())
+    digest.update(repr(defines).encode())
+    folder = Path(tempfile.gettempdir()) / f"multiscalar-shim-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    library = folder / f"{module}-{digest.hexdigest()[:16]}.so"
+    if not library.exists():
+        source = library.with_suffix(f".{os.getpid()}.cpp")
+        source.write_text(text)
+        made = library.with_suffix(f".{os.getpid()}.so")
+        command = [
+            os.environ.get("CXX", "c++"),
+            "-std=c++17",
+            "-O2",
+            "-fPIC",
+            "-shared",
+            "-fno-strict-aliasing",
+            "-w",
+        ]
+        command += [f"-I{HERE}", *defines, "-o", str(made), str(source)]
+        subprocess.run(command, check=True)
+        source.unlink()
+        made.replace(library)
+    return ctypes.CDLL(str(library))
+
+
+def aligned(size: int) -> Bytes:
+    """`size` bytes of junk at a 256-byte boundary: a kernel that reads what nobody wrote shows."""
+    raw = np.full(size + 256, 0xA5, np.uint8)
+    start = -raw.ctypes.data % 256
+    return raw[start : start + size]
+
+
+@dataclass
+class Machine:
+    """A device made of host memory."""
+
+    library: ctypes.CDLL
+
+    def launch(self, step: lo.Launch, buffers: dict[str, Bytes]) -> None:
+        words = [
+            0 if a is None else a if isinstance(a, int) else self.address(a, buffers) for a in step.arguments
+        ]
+        assert step.shared <= lo.SHARED_BYTES, f"{step.kernel}: {step.shared} bytes of shared memory"
+        array = (ctypes.c_uint64 * len(words))(*words)
+        code = self.library.shim_launch(step.kernel.encode(), step.grid[0], step.grid[1], step.block, array)
+        assert code == 0, f"{step.kernel}: {'no such kernel' if code == 1 else 'deadlock'}"
+
+    @staticmethod
+    def address(ref: lo.Ref, buffers: dict[str, Bytes]) -> int:
+        assert 0 <= ref.offset < buffers[ref.buffer].size, f"{ref} lies outside its buffer"
+        return int(buffers[ref.buffer].ctypes.data) + ref.offset
+
+    def run(self, steps: list[lo.Step], buffers: dict[str, Bytes]) -> None:
+        for step in steps:
+            if isinstance(step, lo.Fill):
+                buffers[step.target.buffer][step.target.offset : step.target.offset + step.size] = step.value
+            else:
+                self.launch(step, buffers)

@@ -1,0 +1,13 @@
+// Portable twin of kernels/ptx/memory.cuh.
+
+struct alignas(16) Quad {
+    u32 v[4];
+};
+
+static inline Quad load_line(const Quad* address) { return *address; }
+static inline Quad load_scratch(const Quad* address) { return *address; }
+static inline void store_scratch(Quad* address, const Quad& q) { *address = q; }
+
+static inline u32 funnel(u32 low, u32 high, u32 shift) {
+    return u32((u64(high) << 32 | low) >> shift);
+}

@@ -1,0 +1,253 @@
+"""The kernels, compiled as C++, compute right sums on the host: every curve, every path, every awkward input."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "shim")]
+import driver  # noqa: E402
+import oracle  # noqa: E402
+from multiscalar.cuda import layout as lo  # noqa: E402
+
+CURVES = list(oracle.FILES)
+DEVICE = lo.DeviceShape(multiprocessors=3)
+# path -> (tuning, options of the shape)
+PATHS: dict[str, tuple[lo.Tuning, dict[str, Any]]] = {
+    "grouped": (lo.Tuning(windows=52, slice=4, run=1, grouped=True), {}),
+    "glv": (lo.Tuning(windows=22, slice=4, run=1, grouped=True), {"endomorphism": True}),
+    "sorted": (lo.Tuning(windows=37, slice=3, run=4, grouped=False), {}),
+    "pairs": (
+        lo.Tuning(windows=43, slice=4, run=2, grouped=False, pair_rounds=2, pair_run=2, sets_per_pass=20),
+        {"endomorphism": False},
+    ),
+    "pairs-glv": (
+        lo.Tuning(windows=26, slice=2, run=1, grouped=False, pair_rounds=3, pair_run=3),
+        {"endomorphism": True},
+    ),
+    "precomputed": (lo.Tuning(windows=43, slice=4, run=1, grouped=True), {"factor": 8}),
+    "any-order": (lo.Tuning(windows=52, slice=8, run=1, grouped=True), {"subgroup": False}),
+}
+
+
+@lru_cache
+def machine(name: str) -> driver.Machine:
+    facts = oracle.curve(name)
+    return driver.Machine(driver.build(facts.module, oracle.constants(facts)))
+
+
+def place(buffers: dict[str, driver.Bytes], name: str, values: np.ndarray) -> None:
+    buffers[name] = driver.aligned(max(values.nbytes, 16))
+    buffers[name][: values.nbytes] = np.ascontiguousarray(values).view(np.uint8).ravel()
+
+
+def compute(
+    name: str,
+    points: np.ndarray,
+    scalars: np.ndarray,
+    tuning: lo.Tuning,
+    *,
+    check: bool = True,
+    points_montgomery: bool = False,
+    lengths: list[int] | None = None,
+    **options: Any,
+) -> tuple[list[oracle.Point], list[int]]:
+    """Runs one layout; returns the sums of the batch and the status words."""
+    facts = oracle.curve(name)
+    batch = options.get("batch", 1)
+    shape = lo.Shape(
+        curve=oracle.shape_of(facts),
+        n=len(scalars) // batch,
+        points=len(points),
+        lengths=lengths is not None,
+        **options,
+    )
+    plan = lo.lay_out(shape, tuning, DEVICE)
+    buffers = {key: driver.aligned(size) for key, size in plan.buffers.items()}
+    table = lo.table_bytes(shape.curve, shape.table_points, shape.factor, shape.endomorphism)
+    buffers["table"] = driver.aligned(table)
+    place(buffers, "points", points)
+    place(buffers, "scalars", scalars)
+    if lengths is not None:
+        place(buffers, "lengths", np.array(lengths, np.uint32))
+    steps = lo.lay_out_table(
+        shape.curve,
+        shape.table_points,
+        montgomery=points_montgomery,
+        check=check,
+        endomorphism=shape.endomorphism,
+        factor=shape.factor,
+        shift=lo.Sizes(shape, tuning).shift,
+    )
+    buffers["status"][:] = 0xFF
+    machine(name).run(steps, buffers)
+    bad_point = int(buffers["status"][:8].view(np.uint32)[1])
+    machine(name).run(plan.steps, buffers)
+    status = [int(buffers["status"][:8].view(np.uint32)[0]), bad_point]
+    limbs = shape.curve.limbs
+    results = buffers["result"][: 12 * limbs * batch].view(np.uint32).reshape(batch, 3, limbs)
+    return [oracle.affine(result, facts.field.modulus) for result in results], status
+
+
+def uniform(name: str, n: int, seed: int) -> list[int]:
+    rng = random.Random(seed)
+    return [rng.randrange(oracle.curve(name).scalar.modulus) for _ in range(n)]
+
+
+@lru_cache
+def bases(name: str, n: int) -> oracle.Bases:
+    return oracle.Bases.progression(oracle.curve(name), n, seed=n + 11)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("n", [1, 2, 33, 237])
+def test_uniform(name: str, path: str, n: int) -> None:
+    tuning, options = PATHS[path]
+    known, scalars = bases(name, n), uniform(name, n, n)
+    sums, status = compute(name, known.raw(), oracle.words(scalars, 8), tuning, **options)
+    assert sums == [known.expected(scalars)]
+    assert status == [lo.NO_INDEX, lo.NO_INDEX]
+
+
+def shapes_of_scalars(r: int, n: int) -> dict[str, Callable[[int], int]]:
+    return {
+        "zero": lambda i: 0,
+        "one": lambda i: 1,
+        "all r - 1": lambda i: r - 1,
+        "all equal": lambda i: r // 3,
+        "one hot": lambda i: 12345 if i == n // 2 else 0,
+        "0 or 1": lambda i: i % 3 == 0,
+        "half hot": lambda i: 7 if i % 2 else pow(5, i + 1, r),
+        "powers of two": lambda i: 1 << (i % (r.bit_length() - 1)),
+        "halves": lambda i: r // 2 + i % 2,
+    }
+
+
+@pytest.mark.parametrize("path", ["grouped", "glv", "pairs", "precomputed"])
+@pytest.mark.parametrize("name", ["bn254", "bls12-377"])
+def test_shapes_of_scalars(name: str, path: str) -> None:
+    tuning, options = PATHS[path]
+    n = 130
+    known = bases(name, n)
+    for label, scalar in shapes_of_scalars(oracle.curve(name).scalar.modulus, n).items():
+        scalars = [int(scalar(i)) for i in range(n)]
+        sums, _ = compute(name, known.raw(), oracle.words(scalars, 8), tuning, **options)
+        assert sums == [known.expected(scalars)], label
+
+
+@pytest.mark.parametrize("path", ["grouped", "glv", "sorted", "pairs", "pairs-glv", "precomputed"])
+@pytest.mark.parametrize("name", ["bn254", "bls12-381"])
+@pytest.mark.parametrize("scalar", [1, 0x1234567])
+def test_awkward_bases(name: str, path: str, scalar: int) -> None:
+    """All equal, opposite pairs, all infinity, and a mixture, under one scalar so that all meet in the same buckets."""
+    tuning, options = PATHS[path]
+    n = 67
+    known = bases(name, n)
+    r, p = known.facts.scalar.modulus, known.facts.field.modulus
+    point, log = known.points[3], known.logs[3]
+    assert point is not None
+    opposite = (point[0], p - point[1])
+    columns: dict[str, tuple[list[oracle.Point], list[int]]] = {
+        "equal": ([point] * n, [log] * n),
+        "pairs": (
+            [point if i % 2 else opposite for i in range(n)],
+            [log if i % 2 else -log for i in range(n)],
+        ),
+        "infinity": ([None] * n, [0] * n),
+        "mixed": (
+            [(None, point, opposite, known.points[i])[i % 4] for i in range(n)],
+            [(0, log, -log, known.logs[i])[i % 4] for i in range(n)],
+        ),
+    }
+    for label, (points, logs) in columns.items():
+        mixed = oracle.Bases(known.facts, [k % r for k in logs], points)
+        sums, status = compute(name, mixed.raw(), oracle.words([scalar] * n, 8), tuning, **options)
+        assert sums == [mixed.expected([scalar] * n)], label
+        assert status[1] == lo.NO_INDEX
+
+
+@pytest.mark.parametrize("path", ["glv", "pairs"])
+@pytest.mark.parametrize("name", CURVES)
+def test_a_thousand_and_twenty_five(name: str, path: str) -> None:
+    tuning, options = PATHS[path]
+    known, scalars = bases(name, 1025), uniform(name, 1025, 3)
+    sums, _ = compute(name, known.raw(), oracle.words(scalars, 8), tuning, **options)
+    assert sums == [known.expected(scalars)]
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("path", ["grouped", "glv", "pairs", "precomputed"])
+def test_batches_of_unequal_lengths(path: str, own: bool) -> None:
+    tuning, options = PATHS[path]
+    name, n, lengths = "bn254", 31, [31, 0, 7]
+    known = bases(name, n * len(lengths) if own else n)
+    scalars = uniform(name, n * len(lengths), 5)
+    sums, _ = compute(
+        name,
+        known.raw(),
+        oracle.words(scalars, 8),
+        tuning,
+        batch=len(lengths),
+        own_bases=own,
+        lengths=lengths,
+        **options,
+    )
+    for k, length in enumerate(lengths):
+        first = k * n if own else 0
+        mine = oracle.Bases(known.facts, known.logs[first : first + length], [])
+        assert sums[k] == mine.expected(scalars[k * n : k * n + length])
+
+
+@pytest.mark.parametrize("name", ["bn254", "bls12-377"])
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+def test_narrow_scalars(name: str, width: int) -> None:
+    n = 65
+    rng = np.random.default_rng(width)
+    values = rng.integers(0, 1 << (8 * width), n, dtype=np.uint64)
+    values[0], values[1] = (1 << (8 * width)) - 1, 1 << (8 * width - 1)
+    known = bases(name, n)
+    tuning = lo.Tuning(windows=2 * width, slice=4, run=1, grouped=True)
+    narrow = values.astype(f"<u{width}")
+    sums, _ = compute(name, known.raw(), narrow, tuning, scalar_bytes=width, subgroup=False)
+    assert sums == [known.expected([int(v) for v in values])]
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_montgomery_operands(name: str) -> None:
+    facts, n = oracle.curve(name), 33
+    known, scalars = bases(name, n), uniform(name, n, 8)
+    r, p, limbs = facts.scalar.modulus, facts.field.modulus, facts.field.limbs32
+    scaled = [[c * facts.field.radix(32 * limbs) % p for c in (point or (0, 0))] for point in known.points]
+    points = np.stack([oracle.words(pair, limbs) for pair in scaled])
+    tuning, options = PATHS["glv"]
+    shifted = oracle.words([s * pow(2, 256, r) % r for s in scalars], 8)
+    sums, status = compute(name, points, shifted, tuning, points_montgomery=True, montgomery=True, **options)
+    assert sums == [known.expected(scalars)]
+    assert status == [lo.NO_INDEX, lo.NO_INDEX]
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_bad_input_is_reported_with_its_lowest_index(name: str) -> None:
+    """A scalar >= r is reported and reduced; a point off the curve or with a coordinate >= p is reported."""
+    facts, n = oracle.curve(name), 40
+    known, scalars = bases(name, n), uniform(name, n, 9)
+    scalars[17], scalars[30] = (1 << 256) - 1, facts.scalar.modulus
+    tuning, options = PATHS["grouped"]
+    sums, status = compute(name, known.raw(), oracle.words(scalars, 8), tuning, **options)
+    assert sums == [known.expected(scalars)]
+    assert status == [17, lo.NO_INDEX]
+    points = known.raw()
+    points[21, 1, 0] ^= 1
+    points[29, 0] = oracle.words([facts.field.modulus], facts.field.limbs32)[0]
+    _, status = compute(name, points, oracle.words(uniform(name, n, 9), 8), tuning, **options)
+    assert status == [lo.NO_INDEX, 21]
+    _, status = compute(name, points, oracle.words(uniform(name, n, 9), 8), tuning, check=False, **options)
+    assert status == [lo.NO_INDEX, 29]
