@@ -16,6 +16,7 @@ class CurveTable(NamedTuple):
     generator: tuple[int, int]
     beta: int
     lambda_: int
+    glv_bits: int
     limbs: int
     codecs: tuple[str, ...]
 
@@ -24,69 +25,52 @@ CURVES: Final[dict[str, CurveTable]] = {
     "bls12-377": CurveTable(
         name="bls12-377",
         aliases=(),
-        p=0x1AE3A4617C510EAC63B05C06CA1493B1A22D9F300F5138F1EF3622FBA094800170B5D44300000008508C00000000001,
-        r=0x12AB655E9A2CA55660B44D1E5C37B00159AA76FED00000010A11800000000001,
+        p=0x1ae3a4617c510eac63b05c06ca1493b1a22d9f300f5138f1ef3622fba094800170b5d44300000008508c00000000001,
+        r=0x12ab655e9a2ca55660b44d1e5c37b00159aa76fed00000010a11800000000001,
         b=0x1,
-        cofactor=0x170B5D44300000000000000000000000,
+        cofactor=0x170b5d44300000000000000000000000,
         generator=(
-            0x8848DEFE740A67C8FC6225BF87FF5485951E2CAA9D41BB188282C8BD37CB5CD5481512FFCD394EEAB9B16EB21BE9EF,
-            0x1914A69C5102EFF1F674F5D30AFEEC4BD7FB348CA3E52D96D182AD44FB82305C2FE3D3634A9591AFD82DE55559C8EA6,
+            0x8848defe740a67c8fc6225bf87ff5485951e2caa9d41bb188282c8bd37cb5cd5481512ffcd394eeab9b16eb21be9ef,
+            0x1914a69c5102eff1f674f5d30afeec4bd7fb348ca3e52d96d182ad44fb82305c2fe3d3634a9591afd82de55559c8ea6,
         ),
-        beta=0x9B3AF05DD14F6EC619AAF7D34594AABC5ED1347970DEC00452217CC900000008508C00000000001,
-        lambda_=0x452217CC900000010A11800000000000,
+        beta=0x9b3af05dd14f6ec619aaf7d34594aabc5ed1347970dec00452217cc900000008508c00000000001,
+        lambda_=0x452217cc900000010a11800000000000,
+        glv_bits=126,
         limbs=6,
-        codecs=(
-            "sec",
-            "arkworks",
-            "gnark",
-            "snarkvm",
-            "icicle",
-        ),
+        codecs=("sec", "arkworks", "gnark", "snarkvm", "icicle",),
     ),
     "bls12-381": CurveTable(
         name="bls12-381",
         aliases=(),
-        p=0x1A0111EA397FE69A4B1BA7B6434BACD764774B84F38512BF6730D2A0F6B0F6241EABFFFEB153FFFFB9FEFFFFFFFFAAAB,
-        r=0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001,
+        p=0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab,
+        r=0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001,
         b=0x4,
-        cofactor=0x396C8C005555E1568C00AAAB0000AAAB,
+        cofactor=0x396c8c005555e1568c00aaab0000aaab,
         generator=(
-            0x17F1D3A73197D7942695638C4FA9AC0FC3688C4F9774B905A14E3A3F171BAC586C55E83FF97A1AEFFB3AF00ADB22C6BB,
-            0x8B3F481E3AAA0F1A09E30ED741D8AE4FCF5E095D5D00AF600DB18CB2C04B3EDD03CC744A2888AE40CAA232946C5E7E1,
+            0x17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb,
+            0x8b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1,
         ),
-        beta=0x1A0111EA397FE699EC02408663D4DE85AA0D857D89759AD4897D29650FB85F9B409427EB4F49FFFD8BFD00000000AAAC,
-        lambda_=0xAC45A4010001A40200000000FFFFFFFF,
+        beta=0x1a0111ea397fe699ec02408663d4de85aa0d857d89759ad4897d29650fb85f9b409427eb4f49fffd8bfd00000000aaac,
+        lambda_=0xac45a4010001a40200000000ffffffff,
+        glv_bits=127,
         limbs=6,
-        codecs=(
-            "sec",
-            "zcash",
-            "arkworks",
-            "gnark",
-            "icicle",
-        ),
+        codecs=("sec", "zcash", "arkworks", "gnark", "icicle",),
     ),
     "bn254": CurveTable(
         name="bn254",
-        aliases=(
-            "bn256",
-            "alt-bn128",
-        ),
-        p=0x30644E72E131A029B85045B68181585D97816A916871CA8D3C208C16D87CFD47,
-        r=0x30644E72E131A029B85045B68181585D2833E84879B9709143E1F593F0000001,
+        aliases=("bn256", "alt-bn128",),
+        p=0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47,
+        r=0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001,
         b=0x3,
         cofactor=0x1,
         generator=(
             0x1,
             0x2,
         ),
-        beta=0x59E26BCEA0D48BACD4F263F1ACDB5C4F5763473177FFFFFE,
-        lambda_=0xB3C4D79D41A917585BFC41088D8DAAA78B17EA66B99C90DD,
+        beta=0x59e26bcea0d48bacd4f263f1acdb5c4f5763473177fffffe,
+        lambda_=0xb3c4d79d41a917585bfc41088d8daaa78b17ea66b99c90dd,
+        glv_bits=126,
         limbs=4,
-        codecs=(
-            "sec",
-            "arkworks",
-            "gnark",
-            "icicle",
-        ),
+        codecs=("sec", "arkworks", "gnark", "icicle",),
     ),
 }

@@ -69,6 +69,11 @@ class Curve:
         return self._table.limbs
 
     @property
+    def glv_bits(self) -> int:
+        """Bits of the longer half of a scalar that the endomorphism splits."""
+        return self._table.glv_bits
+
+    @property
     def codecs(self) -> tuple[str, ...]:
         """Names of the byte encodings that are defined for this curve."""
         return self._table.codecs

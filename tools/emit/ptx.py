@@ -26,9 +26,7 @@ class Row:
         self.lines.append(text)
 
     def render(self, indent: str) -> str:
-        order = [n for n, c in self.operands.items() if c != "r"] + [
-            n for n, c in self.operands.items() if c == "r"
-        ]
+        order = [n for n, c in self.operands.items() if c != "r"] + [n for n, c in self.operands.items() if c == "r"]
         index = {name: f"%{i}" for i, name in enumerate(order)}
         body = "\n".join(f'{indent}    "{line.format(**index)};"' for line in self.lines)
         outs = ", ".join(
@@ -37,9 +35,7 @@ class Row:
             if self.operands[n] != "r"
         )
         ins = ", ".join(
-            f'"r"({n.replace("_at_", "[") + ("]" if "_at_" in n else "")})'
-            for n in order
-            if self.operands[n] == "r"
+            f'"r"({n.replace("_at_", "[") + ("]" if "_at_" in n else "")})' for n in order if self.operands[n] == "r"
         )
         return f"{indent}asm(\n{body}\n{indent}    : {outs}\n{indent}    : {ins});\n"
 
@@ -75,9 +71,7 @@ def reduce_row(n: int, one: bool) -> Row:
     p = lambda k: row.ref(at("p", k), "r")  # noqa: E731
     for k in range(0, n, 2):
         row.op(f"mad{'c' if k else ''}.lo.cc.u32 {rw('y', k)}, {p(k + 1)}, {m}, {rw('y', k)}")
-        row.op(
-            f"madc.hi{'' if k == n - 2 else '.cc'}.u32 {rw('y', k + 1)}, {p(k + 1)}, {m}, {rw('y', k + 1)}"
-        )
+        row.op(f"madc.hi{'' if k == n - 2 else '.cc'}.u32 {rw('y', k + 1)}, {p(k + 1)}, {m}, {rw('y', k + 1)}")
     if one:
         row.op(f"add.cc.u32 {rw('x', 0)}, {rw('x', 0)}, {m}")
         row.op(f"addc.cc.u32 {rw('x', 1)}, {rw('x', 1)}, 0")

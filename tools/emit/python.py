@@ -22,6 +22,7 @@ class CurveTable(NamedTuple):
     generator: tuple[int, int]
     beta: int
     lambda_: int
+    glv_bits: int
     limbs: int
     codecs: tuple[str, ...]
 
@@ -51,6 +52,7 @@ def emit(curves: list[Curve]) -> str:
         ),
         beta=0x{curve.beta:x},
         lambda_=0x{curve.lambda_:x},
+        glv_bits={curve.glv_bits},
         limbs={curve.field.limbs64},
         codecs={text(curve.codecs)},
     ),

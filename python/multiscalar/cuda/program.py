@@ -7,33 +7,26 @@ result is a cubin, not PTX: a newer compiler's PTX may be too new for an older d
 from __future__ import annotations
 
 import hashlib
-import threading
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..errors import BackendUnavailableError, CompileError
 from .cache import CubinCache
-from .source import assemble
 
 _OPTIONS_VERSION = 1  # raise it when the options below change
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One compilation: source files, macros and architecture."""
+    """One compilation: the whole source text, a name for messages, and the architecture, e.g. "sm_90"."""
 
-    files: tuple[str, ...]
-    defines: tuple[tuple[str, str], ...]
+    source: str
+    name: str
     arch: str
 
-    @property
-    def source(self) -> str:
-        return assemble(*self.files)
-
     def digest(self) -> str:
-        """Names the machine code: source, macros, architecture, options and compiler."""
-        parts = (self.source, repr(self.defines), self.arch, str(_OPTIONS_VERSION), compiler())
+        """Names the machine code: source, architecture, options and compiler."""
+        parts = (self.source, self.arch, str(_OPTIONS_VERSION), compiler())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -81,7 +74,6 @@ def _compile(unit: Unit) -> bytes:
     options = ProgramOptions(
         arch=unit.arch,
         std="c++17",
-        define_macro=list(unit.defines),
         device_as_default_execution_space=False,
         relocatable_device_code=False,
     )
@@ -91,29 +83,7 @@ def _compile(unit: Unit) -> bytes:
     except Exception as error:  # the package's error class is not public in every version we support
         first = "\n".join(str(error).splitlines()[:12])
         raise CompileError(
-            f"the kernels of {dict(unit.defines)} do not compile for {unit.arch} with {compiler()}:\n{first}",
+            f"the kernels of {unit.name} do not compile for {unit.arch} with {compiler()}:\n{first}",
             hint="Please report this; until then use backend='cpu'.",
         ) from error
     return bytes(result.code)
-
-
-def compile_all(units: list[Unit], cache_folder: Path | None) -> list[bytes]:
-    """Compile several units side by side (NVRTC is thread-safe and runs outside the interpreter lock)."""
-    cache = CubinCache(cache_folder) if cache_folder is not None else None
-    results: list[bytes | BaseException | None] = [None] * len(units)
-
-    def work(index: int) -> None:
-        try:
-            results[index] = compile_unit(units[index], cache)
-        except BaseException as error:  # handed to the caller's thread below
-            results[index] = error
-
-    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(units))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return [result for result in results if isinstance(result, bytes)]

@@ -8,10 +8,9 @@ streams it makes; the legacy default stream, which orders everything against eve
 from __future__ import annotations
 
 import ctypes
-import threading
 import weakref
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,20 +19,15 @@ from numpy.typing import NDArray
 from ..errors import OutOfMemoryError
 from . import driver
 from .device import Device
+from .layout import Launch, Ref
 
 Bytes = NDArray[np.uint8]
-Argument = ctypes.c_uint64 | ctypes.c_uint32
+Module = Mapping[str, Any]  # loaded kernels by name
+Address = Callable[[Ref], int]  # where a buffer of a layout lies
+Bound = Callable[[Any], None]  # a launch with its addresses: call it with a stream
 
 
-@dataclass(frozen=True)
-class Launch:
-    """One kernel launch, all of it decided: `shared` is dynamic shared memory in bytes."""
-
-    kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared: int
-    arguments: tuple[Argument, ...]
+DEFAULT_SHARED_BYTES = 48 * 1024  # a block gets more only if asked for
 
 
 class Runtime(Protocol):
@@ -42,49 +36,50 @@ class Runtime(Protocol):
     def allocate(self, size: int) -> int: ...
     def free(self, pointer: int) -> None: ...
     def pinned(self, size: int) -> Bytes: ...
+    def is_pinned(self, pointer: int) -> bool: ...
+    def free_memory(self) -> int: ...
+    def load(self, code: bytes) -> Module: ...
     def stream(self) -> Any: ...
+    def foreign_stream(self, handle: int) -> Any: ...
     def event(self) -> Any: ...
+    def drop_event(self, event: Any) -> None: ...
     def copy_in(self, target: int, source: int, size: int, stream: Any) -> None: ...
     def copy_out(self, target: int, source: int, size: int, stream: Any) -> None: ...
-    def clear(self, target: int, size: int, stream: Any) -> None: ...
-    def launch(self, launch: Launch, stream: Any) -> None: ...
-    def record(self, event: Any, stream: Any) -> None: ...
+    def copy_within(self, target: int, source: int, size: int, stream: Any) -> None: ...
+    def fill(self, target: int, value: int, size: int, stream: Any) -> None: ...
+    def bind(self, module: Module, launch: Launch, address: Address) -> Bound: ...
+    def record(self, event: Any, stream: Any, in_graph: bool = False) -> None: ...
     def wait(self, stream: Any, event: Any) -> None: ...
+    def wait_host(self, event: Any) -> None: ...
     def synchronize(self, stream: Any) -> None: ...
     def elapsed_us(self, start: Any, stop: Any) -> float: ...
     def capture(self, work: Callable[[Any], None], stream: Any) -> Any: ...
     def replay(self, graph: Any, stream: Any) -> None: ...
+    def drop_graph(self, graph: Any) -> None: ...
+    def current(self) -> AbstractContextManager[None]: ...
 
 
 class GpuRuntime:
     """A `Runtime` on one GPU. Every public call leaves the caller's current device as it was."""
 
-    def __init__(self, device: Device, cubins: Sequence[bytes]) -> None:
+    def __init__(self, device: Device) -> None:
         self.device = device
-        self._kernels: dict[str, Any] = {}
-        self._libraries: list[Any] = []
-        self._lock = threading.Lock()
-        with driver.current(device.context):
-            for code in cubins:
-                self._load(code)
 
-    def _load(self, code: bytes) -> None:
+    def load(self, code: bytes) -> Module:
         """Load machine code now, not at the first launch: lazy loading would put it into somebody's timed call."""
-        library = driver.call("cuLibraryLoadData", code, [], [], 0, [], [], 0)
-        self._libraries.append(library)
-        total = driver.call("cuLibraryGetKernelCount", library)
-        for kernel in driver.call("cuLibraryEnumerateKernels", total, library):
-            name = driver.call("cuKernelGetName", kernel).decode()
-            self._kernels[name] = driver.call("cuKernelGetFunction", kernel)
+        with driver.current(self.device.context):
+            library = driver.call("cuLibraryLoadData", code, [], [], 0, [], [], 0)
+            total = driver.call("cuLibraryGetKernelCount", library)
+            kernels = driver.call("cuLibraryEnumerateKernels", total, library)
+            return {
+                driver.call("cuKernelGetName", kernel).decode(): driver.call("cuKernelGetFunction", kernel)
+                for kernel in kernels
+            }
 
-    def kernel_names(self) -> list[str]:
-        return sorted(self._kernels)
-
-    def allow_shared(self, kernel: str, size: int) -> None:
-        """Let `kernel` use `size` bytes of dynamic shared memory (more than 48 KiB must be asked for)."""
+    def _allow_shared(self, kernel: Any, size: int) -> None:
         attribute = driver.load().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         with driver.current(self.device.context):
-            driver.call("cuFuncSetAttribute", self._kernels[kernel], attribute, size)
+            driver.call("cuFuncSetAttribute", kernel, attribute, size)
 
     # --- memory ---------------------------------------------------------------------------------
 
@@ -114,6 +109,13 @@ class GpuRuntime:
         weakref.finalize(array, _free_pinned, self.device.context, pointer)
         return array
 
+    def is_pinned(self, pointer: int) -> bool:
+        """Whether host memory at `pointer` is page-locked, so that the device can read it without staging."""
+        api = driver.load()
+        kind = api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        status, value = api.cuPointerGetAttribute(kind, pointer)
+        return bool(status == api.CUresult.CUDA_SUCCESS and int(value) == int(api.CUmemorytype.CU_MEMORYTYPE_HOST))
+
     def free_memory(self) -> int:
         return self.device.free_memory()
 
@@ -124,15 +126,29 @@ class GpuRuntime:
         with driver.current(self.device.context):
             return driver.call("cuStreamCreate", flags)
 
+    def foreign_stream(self, handle: int) -> Any:
+        """A stream of the caller's by its handle (1 and 2 are the legacy and the per-thread default streams)."""
+        return driver.load().CUstream(handle)
+
     def event(self) -> Any:
         with driver.current(self.device.context):
             return driver.call("cuEventCreate", 0)
 
-    def record(self, event: Any, stream: Any) -> None:
-        driver.call("cuEventRecord", event, stream)
+    def drop_event(self, event: Any) -> None:
+        with driver.current(self.device.context):
+            driver.call("cuEventDestroy", event)
+
+    def record(self, event: Any, stream: Any, in_graph: bool = False) -> None:
+        """Note the time; inside a capture the event becomes a node of the graph, and must be marked external."""
+        api = driver.load()
+        flags = api.CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL if in_graph else 0
+        driver.call("cuEventRecordWithFlags", event, stream, int(flags))
 
     def wait(self, stream: Any, event: Any) -> None:
         driver.call("cuStreamWaitEvent", stream, event, 0)
+
+    def wait_host(self, event: Any) -> None:
+        driver.call("cuEventSynchronize", event)
 
     def synchronize(self, stream: Any) -> None:
         driver.call("cuStreamSynchronize", stream)
@@ -150,24 +166,27 @@ class GpuRuntime:
         if size:
             driver.call("cuMemcpyDtoHAsync", target, source, size, stream)
 
-    def clear(self, target: int, size: int, stream: Any) -> None:
+    def copy_within(self, target: int, source: int, size: int, stream: Any) -> None:
         if size:
-            driver.call("cuMemsetD8Async", target, 0, size, stream)
+            driver.call("cuMemcpyDtoDAsync", target, source, size, stream)
 
-    def launch(self, launch: Launch, stream: Any) -> None:
-        pointers = (ctypes.c_void_p * max(1, len(launch.arguments)))(
-            *(ctypes.addressof(argument) for argument in launch.arguments)
-        )
-        driver.call(
-            "cuLaunchKernel",
-            self._kernels[launch.kernel],
-            *launch.grid,
-            *launch.block,
-            launch.shared,
-            stream,
-            ctypes.addressof(pointers),
-            0,
-        )
+    def fill(self, target: int, value: int, size: int, stream: Any) -> None:
+        if size:
+            driver.call("cuMemsetD8Async", target, value, size, stream)
+
+    def bind(self, module: Module, launch: Launch, address: Address) -> Bound:
+        """`launch` with its arguments packed once; calling the result with a stream is one driver call."""
+        values = [_packed(argument, address) for argument in launch.arguments]
+        pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
+        kernel, (x, y), shared = module[launch.kernel], launch.grid, launch.shared
+        if shared > DEFAULT_SHARED_BYTES:
+            self._allow_shared(kernel, shared)
+        where = ctypes.addressof(pointers)
+
+        def run(stream: Any, _keep: object = (values, pointers)) -> None:
+            driver.call("cuLaunchKernel", kernel, x, y, 1, launch.block, 1, 1, shared, stream, where, 0)
+
+        return run
 
     def capture(self, work: Callable[[Any], None], stream: Any) -> Any:
         """`work(stream)` as a graph, instantiated and uploaded: a replay is one submission."""
@@ -194,6 +213,13 @@ class GpuRuntime:
     def current(self) -> Any:
         """The device current in this thread for a block (see `driver.current`)."""
         return driver.current(self.device.context)
+
+
+def _packed(argument: Ref | int | None, address: Address) -> ctypes.c_uint64 | ctypes.c_uint32:
+    """Kernels take addresses of 64 bits and numbers of 32."""
+    if argument is None:
+        return ctypes.c_uint64(0)
+    return ctypes.c_uint64(address(argument)) if isinstance(argument, Ref) else ctypes.c_uint32(argument)
 
 
 def _free_pinned(context: Any, pointer: int) -> None:

@@ -1,0 +1,145 @@
+"""The cuda backend as a whole, through the public API, on the shim: results, memory, repetition, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import multiscalar as ms
+import numpy as np
+import pytest
+
+CURVES = ["bn254", "bls12-377", "bls12-381"]
+
+
+def inputs(name: str, n: int, shape: str = "uniform") -> tuple[Any, Any, ms.Point]:
+    curve = ms.curve(name)
+    points, scalars = curve.known_points(n, seed=n + 1), curve.random_scalars(n, seed=n + 2, shape=shape)
+    return points, scalars, curve.expected_sum(points, scalars)
+
+
+@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("n", [0, 1, 2, 31, 33, 237])
+def test_one_shot(shim: Any, name: str, n: int) -> None:
+    shim()
+    points, scalars, expected = inputs(name, n)
+    result = ms.msm(points, scalars, backend="cuda")
+    assert result == expected
+    assert result.run.backend == "cuda"
+    assert result.run.n == n
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.uint16, np.uint32, np.uint64])
+def test_narrow_scalars(shim: Any, dtype: Any) -> None:
+    shim()
+    curve = ms.curve("bn254")
+    points = curve.known_points(57, seed=3)
+    scalars = (
+        np.random.default_rng(5).integers(0, 2, 57).astype(dtype)
+        if dtype is np.bool_
+        else np.random.default_rng(5).integers(0, np.iinfo(dtype).max, 57, dtype=dtype, endpoint=True)
+    )
+    assert ms.msm(points, scalars, backend="cuda") == curve.expected_sum(points, scalars)
+
+
+def test_montgomery_operands(shim: Any) -> None:
+    shim()
+    curve = ms.curve("bls12-377")
+    points, scalars, expected = inputs("bls12-377", 45)
+    shifted = curve.scalars([s * (1 << 256) % curve.r for s in scalars]).data
+    assert ms.msm(points.to_form("montgomery"), shifted, scalar_form="montgomery", backend="cuda") == expected
+
+
+def test_a_repeated_call_allocates_nothing_and_replays_a_graph(shim: Any) -> None:
+    runtime = shim()
+    points, scalars, expected = inputs("bn254", 64)
+    bases = ms.Bases(points, backend="cuda")
+    for _ in range(2):
+        assert bases.msm(scalars) == expected
+    before = dict(runtime.log)
+    for _ in range(3):
+        assert bases.msm(scalars) == expected
+    after = dict(runtime.log)
+    assert after.pop("replay") == before.pop("replay") + 3
+    assert after == before
+
+
+def test_one_table_serves_any_length(shim: Any) -> None:
+    shim()
+    points, scalars, _ = inputs("bls12-381", 100)
+    bases = ms.Bases(points, backend="cuda")
+    curve = ms.curve("bls12-381")
+    for n in (100, 1, 0, 99, 64, 100):
+        assert bases.msm(scalars[:n]) == curve.expected_sum(points[:n], scalars[:n])
+
+
+@pytest.mark.parametrize("precompute", [2, 3, 8, "auto", "1MiB"])
+def test_precomputed_tables(shim: Any, precompute: Any) -> None:
+    shim(capacity=1 << 28)
+    points, scalars, expected = inputs("bn254", 50)
+    bases = ms.Bases(points, backend="cuda", precompute=precompute)
+    assert bases.msm(scalars) == expected
+    assert bases.msm(scalars[:7]) == ms.curve("bn254").expected_sum(points[:7], scalars[:7])
+
+
+def test_batches(shim: Any) -> None:
+    shim()
+    curve = ms.curve("bn254")
+    points = curve.known_points(40, seed=1)
+    vectors = [curve.random_scalars(n, seed=n) for n in (40, 7, 0, 40, 1)]
+    expected = [curve.expected_sum(points[: len(v)], v) for v in vectors]
+    assert ms.Bases(points, backend="cuda").msm(vectors) == expected
+
+
+def test_batches_over_own_bases(shim: Any) -> None:
+    shim()
+    curve = ms.curve("bn254")
+    points = curve.known_points(36, seed=1)
+    for lengths in ([12, 12, 12], [20, 15, 1]):
+        vectors = [curve.random_scalars(n, seed=n) for n in lengths]
+        starts = np.cumsum([0, *lengths])
+        expected = [curve.expected_sum(points[starts[k] : starts[k + 1]], vectors[k]) for k in range(len(lengths))]
+        assert ms.Bases(points, backend="cuda").msm(vectors, own_bases=True) == expected
+
+
+def test_bad_input_is_named_and_the_next_call_is_right(shim: Any) -> None:
+    shim()
+    curve = ms.curve("bls12-377")
+    points, scalars, expected = inputs("bls12-377", 20)
+    bases = ms.Bases(points, backend="cuda")
+    bad = scalars.data.copy()
+    bad[13] = np.frombuffer((curve.r + 5).to_bytes(32, "little"), np.uint64)
+    with pytest.raises(ms.errors.ScalarRangeError, match="13") as caught:
+        bases.msm(bad)
+    assert caught.value.index == 13
+    reduced = bases.msm(bad, reduce=True)
+    assert reduced == curve.expected_sum(points, [s % curve.r for s in [*scalars[:13], 5, *scalars[14:]]])
+    assert bases.msm(scalars) == expected
+    off = points.data.copy()
+    off[7, 1, 0] ^= 1
+    with pytest.raises(ms.errors.NotOnCurveError) as refused:
+        ms.Bases(off, curve=curve, backend="cuda")
+    assert refused.value.index == 7
+
+
+def test_short_memory_means_parts_then_an_error(shim: Any) -> None:
+    points, scalars, expected = inputs("bn254", 3000)
+    roomy = shim()
+    assert ms.msm(points, scalars, backend="cuda") == expected
+    peak = roomy.used
+    tight = shim(capacity=peak // 2)
+    assert ms.msm(points, scalars, backend="cuda") == expected
+    assert tight.used <= peak // 2
+    shim(capacity=100_000)
+    with pytest.raises(ms.errors.OutOfMemoryError) as caught:
+        ms.msm(points, scalars, backend="cuda")
+    assert caught.value.need
+    assert caught.value.free is not None
+
+
+def test_over_two_devices(shim: Any) -> None:
+    shim(ordinal=0)
+    shim(ordinal=1)
+    points, scalars, expected = inputs("bn254", 101)
+    bases = ms.Bases(points, backend="cuda", devices=[0, 1])
+    assert bases.msm(scalars) == expected
+    assert bases.msm(scalars[:3]) == ms.curve("bn254").expected_sum(points[:3], scalars[:3])
