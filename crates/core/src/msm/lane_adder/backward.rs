@@ -1,6 +1,7 @@
 //! The backward pass: slopes and sums. 4M + 1S a pair.
 
 use super::AddBatch;
+use super::forward::WIDE;
 use crate::field::LaneParams;
 use crate::field::lanes::params::{minus, multiple, nearly, spread};
 use crate::field::lanes::{Isa, LaneField, Limbwise, Repack, Vector};
@@ -33,7 +34,7 @@ where
             slope[i] = times::<I, P, N, L>(isa, slope[i], numerator);
         }
         for i in 0..2 {
-            let sum = I::Vector::square::<P, N>(isa, slope[i], self.load(isa, group + i, 3)); // below 9 p
+            let sum = I::Vector::square::<P, N>(isa, slope[i], self.minus_xs(isa, group + i)); // below 9 p
             x[i] = below_three::<I, P, N, L>(isa, sum);
         }
         for i in 0..2 {
@@ -55,6 +56,15 @@ where
     fn load(&self, isa: I, group: usize, i: usize) -> Element<I, L> {
         // SAFETY: the forward pass has stored SAVED elements for each group.
         unsafe { I::Vector::load_limbs(isa, self.saved(group, i)) }
+    }
+
+    /// 6 p - x1 - x2, raw: as saved are x1 + 3 p (spread) and d = x1 - x2 + 3 p, it is 9 p + d - 2 x1.
+    #[inline(always)]
+    fn minus_xs(&self, isa: I, group: usize) -> Element<I, L> {
+        let (d, x1) = (self.load(isa, group, 0), self.load(isa, group, 2));
+        let nine = const { spread(multiple(<P as LaneParams<L>>::MODULUS, 9), 2 * WIDE + NARROW) };
+        let rest = I::Vector::sub(I::Vector::sub(I::Vector::constant(isa, nine), x1), x1);
+        I::Vector::add_clean(isa, rest, d)
     }
 
     /// The numerator of the slopes, dirty and below 8 p: y1 minus the signed y2, or 3 x1^2 for a doubling; and

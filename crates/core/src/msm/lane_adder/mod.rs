@@ -36,13 +36,13 @@ pub type EightLaneAdder<P, const N: usize, const L: usize> = LaneAdder<Ifma512, 
 /// An adder over the lanes of an instruction set.
 pub struct LaneAdder<I, P, const N: usize, const L: usize> {
     isa: I,
-    /// For each group d, the product before it, x1 and -(x1 + x2), as limb vectors; then the rows of idle lanes.
+    /// For each group d, the product before it and x1, as limb vectors; then the rows of idle lanes.
     scratch: Vec<Line>,
     exceptions: Exceptions<P, N>,
 }
 
 /// Elements that the forward pass leaves for each group.
-const SAVED: usize = 4;
+const SAVED: usize = 3;
 
 impl<I: Isa, P: FieldParams<N> + LaneParams<L>, const N: usize, const L: usize> LaneAdder<I, P, N, L>
 where
@@ -97,8 +97,7 @@ where
         let count = self.groups.count();
         let mut products = [one; 2];
         for group in (0..count).step_by(2) {
-            products[0] = self.forward(isa, group, products[0]);
-            products[1] = self.forward(isa, group + 1, products[1]);
+            self.forward(isa, group, &mut products);
         }
         let mut inverses = self.share(isa, products);
         for group in (0..count).step_by(2).rev() {
