@@ -18,7 +18,7 @@ class OnDevice:
 
     def __init__(self, array: npt.NDArray[Any]) -> None:
         host = np.ascontiguousarray(array)
-        self._runtime = GpuRuntime(open_device(), [])
+        self._runtime = GpuRuntime(open_device())
         self._pointer = self._runtime.allocate(host.nbytes)
         stream = self._runtime.stream()
         self._runtime.copy_in(self._pointer, host.ctypes.data, host.nbytes, stream)
