@@ -84,15 +84,13 @@ SANITIZED = """
 import sys, multiscalar as ms
 name = sys.argv[1]
 curve = ms.curve(name)
-for n, shape, precompute in ((1, "uniform", None), (33, "uniform", None), (1000, "witness", None), (4096, "uniform", None),
-                             (4096, "equal", None), (1000, "uniform", 3)):
+cases = [(1, "uniform", None), (33, "uniform", None), (1000, "witness", None), (4096, "uniform", None)]
+for n, shape, precompute in [*cases, (4096, "equal", None), (1000, "uniform", 3)]:
     points, scalars = curve.known_points(n, seed=1), curve.random_scalars(n, seed=2, shape=shape)
     bases = ms.Bases(points, backend="cuda", precompute=precompute)
     expected = curve.expected_sum(points, scalars)
-    assert bases.msm(scalars) == expected, (n, shape)
-    from multiscalar.cuda.forced import forced_pairs
-    with forced_pairs(3):
-        assert ms.Bases(points, backend="cuda").msm(scalars) == expected, (n, shape, "pairs")
+    for path in (None, "grouped", "sorted", "pairs"):
+        assert bases.msm(scalars, path=path) == expected, (n, shape, path)
 print("right under the sanitizer:", name)
 """
 
@@ -134,7 +132,8 @@ assert bases.msm(scalars) == curve.expected_sum(points, scalars)
 
 def profile(out: Path, minutes: float) -> int:
     code = 0
-    metrics = "sm__inst_executed_pipe_fmaheavy.avg.pct_of_peak_sustained_active,sm__throughput.avg.pct_of_peak_sustained_elapsed"
+    pipe = "sm__inst_executed_pipe_fmaheavy.avg.pct_of_peak_sustained_active"
+    metrics = f"{pipe},sm__throughput.avg.pct_of_peak_sustained_elapsed"
     for name in ("bn254", "bls12-377"):
         for n in (1 << 20, 1 << 24):
             command = ["ncu", "--clock-control", "none", "--metrics", f"gpu__time_duration.sum,{metrics}", "--csv"]

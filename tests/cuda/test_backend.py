@@ -41,6 +41,22 @@ def test_narrow_scalars(shim: Any, dtype: Any) -> None:
     assert ms.msm(points, scalars, backend="cuda") == curve.expected_sum(points, scalars)
 
 
+@pytest.mark.parametrize("path", ["grouped", "sorted", "pairs"])
+def test_every_path_by_name(shim: Any, path: str) -> None:
+    shim()
+    points, scalars, expected = inputs("bls12-377", 150)
+    result = ms.Bases(points, backend="cuda").msm(scalars, path=path)
+    assert result == expected
+    assert result.run.path == path
+
+
+def test_an_unknown_path_is_refused(shim: Any) -> None:
+    shim()
+    points, scalars, _ = inputs("bn254", 5)
+    with pytest.raises(ms.errors.OptionError, match="grouped, sorted, pairs"):
+        ms.Bases(points, backend="cuda").msm(scalars, path="fastest")
+
+
 def test_montgomery_operands(shim: Any) -> None:
     shim()
     curve = ms.curve("bls12-377")

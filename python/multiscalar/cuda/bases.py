@@ -28,7 +28,7 @@ from .layout import STATUS_WORDS, Layout, Shape, Sizes, divide_up, lay_out
 from .operand import Operand, scalar_operand
 from .result import decode, first_bad
 from .table import Table
-from .tune import fewer_sets, tune
+from .tune import fewer_sets, path_of, tune
 
 Vector = ScalarArray | DeviceArray
 
@@ -132,7 +132,7 @@ class DeviceBases:
         if direct:
             outside["scalars"] = operands[0].pointer
         windows = facts.windows or (divide_up(shape.bits, options.window) if options.window else 0)
-        tuning = tune(shape, self._kernels.device_shape, windows=windows)
+        tuning = tune(shape, self._kernels.device_shape, windows=windows, path=options.path)
 
         def make() -> Layout:
             layout = lay_out(shape, tuning, self._kernels.device_shape)
@@ -185,7 +185,7 @@ class DeviceBases:
             curve=self.curve.name,
             n=0,
             batch=len(work.vectors),
-            path="" if layout is None else "pairs" if layout.tuning.pair_rounds else "buckets",
+            path="" if layout is None else path_of(layout.tuning),
             window=Sizes(layout.shape, layout.tuning).width if layout else 0,
             wall_ns=wall,
             phases_ns=phases,

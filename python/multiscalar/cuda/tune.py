@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from ..errors import OptionError
 from .layout import MAX_GROUPED_BUCKETS, CurveShape, DeviceShape, Shape, Sizes, Tuning, divide_up
 
 
@@ -47,6 +48,8 @@ SINGLE_PASS_N: Final = 1 << 13  # up to here one block groups a window faster th
 GLV_MAX_N: Final = 1 << 17  # above it the doublings that the endomorphism saves cost less than its larger table
 MAX_WIDTH: Final = 23
 MAX_PAIR_ROUNDS: Final = 5
+FORCED_ROUNDS: Final = 2  # for a caller who wants pairs where the model would not
+PATHS: Final = ("grouped", "sorted", "pairs")
 
 
 def use_endomorphism(curve: CurveShape, n: int) -> bool:
@@ -55,29 +58,40 @@ def use_endomorphism(curve: CurveShape, n: int) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def tune(shape: Shape, device: DeviceShape, windows: int = 0) -> Tuning:
-    """The tuning with the least modelled time; `windows` > 0 fixes their number (a table's, or the caller's)."""
-    # Neighbouring n take the same path: the model sees n rounded to a sixteenth of an octave.
+def tune(shape: Shape, device: DeviceShape, windows: int = 0, path: str | None = None) -> Tuning:
+    """The tuning with the least modelled time.
+
+    `windows` > 0 fixes their number (a table's, or the caller's); `path` fixes how buckets are filled: "grouped" (one
+    block a window), "sorted" (two-level sort) or "pairs" (sorted, then rounds of affine pair addition).
+    Errors: `OptionError` when the path cannot serve the shape.
+    """
     counts = [windows] if windows else range(divide_up(shape.bits, MAX_WIDTH), divide_up(shape.bits, 3) + 1)
     best: tuple[float, Tuning] | None = None
     for count in counts:
-        for tuning in _candidates(shape, device, count):
+        for tuning in _candidates(shape, device, count, path):
             time = predict(shape, tuning, device)
             if best is None or time < best[0]:
                 best = time, tuning
-    assert best is not None
+    if best is None:
+        raise OptionError(
+            f"path = {path!r} with {windows or 'any'} windows and {shape.n} terms",
+            accepted=f"{', '.join(PATHS)}, None; grouped to {SINGLE_PASS_N} terms, else windows of 3 bits or more",
+            hint="Leave path out: the cost model knows which one is fastest.",
+        )
     return best[1]
 
 
-def _candidates(shape: Shape, device: DeviceShape, windows: int) -> list[Tuning]:
+def _candidates(shape: Shape, device: DeviceShape, windows: int, path: str | None) -> list[Tuning]:
     draft = Tuning(windows=windows, slice=4, run=1, grouped=False)
     sizes = Sizes(shape, draft)
     found = []
-    if shape.n <= SINGLE_PASS_N and sizes.buckets <= MAX_GROUPED_BUCKETS:
+    if path in (None, "grouped") and shape.n <= SINGLE_PASS_N and sizes.buckets <= MAX_GROUPED_BUCKETS:
         found.append(replace(draft, grouped=True))
-    if sizes.width >= 3:
+    if path in (None, "sorted") and sizes.width >= 3:
+        found.append(draft)
+    if path in (None, "pairs") and sizes.width >= 3:
         load = sizes.candidates / sizes.buckets
-        rounds = [k for k in range(MAX_PAIR_ROUNDS + 1) if k == 0 or load >= 4 << k]
+        rounds = [k for k in range(1, MAX_PAIR_ROUNDS + 1) if load >= 4 << k or (path and k == FORCED_ROUNDS)]
         found += [replace(draft, pair_rounds=k) for k in rounds]
     return [_completed(shape, device, one) for one in found]
 
@@ -117,6 +131,11 @@ def predict(shape: Shape, tuning: Tuning, device: DeviceShape) -> float:
     time += max(2 * buckets * costs.full / sms, 0) + depth * costs.full_chain / 2 + 2 * LAUNCH
     chain = sizes.bits - sizes.width if shape.factor == 1 else sizes.width * (sizes.groups - 1)
     return time + chain * costs.octet_double + sizes.groups * costs.octet_add
+
+
+def path_of(tuning: Tuning) -> str:
+    """The word for how this tuning fills buckets."""
+    return "grouped" if tuning.grouped else "pairs" if tuning.pair_rounds else "sorted"
 
 
 def fewer_sets(shape: Shape, tuning: Tuning) -> Tuning | None:

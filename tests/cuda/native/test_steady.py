@@ -8,11 +8,10 @@ import random
 import threading
 from typing import Any
 
+import multiscalar as ms
 import numpy as np
 import psutil
 import pytest
-
-import multiscalar as ms
 
 CURVES = ["bn254", "bls12-377", "bls12-381"]
 
