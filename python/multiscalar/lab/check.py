@@ -143,7 +143,7 @@ def plausibility(measurements: Measurements) -> Iterator[Finding]:
     """No rate above a physical bound: an empty function, a dropped result or a cached answer shows here."""
     for cell in _ok_cells(measurements):
         n, times = cell.labels["n"], cell.times()
-        if not times:
+        if not times or min(times) <= 0:
             continue
         work = n * int(cell.labels.get("batch") or 1)
         quick = min(times)

@@ -52,8 +52,9 @@ class Trace:
     own_pids: frozenset[int] = frozenset()
 
     def answered(self) -> frozenset[str]:
-        """Names of the telemetry fields that were answered at least once."""
-        return frozenset(name for reading in self.readings for name in reading.fields)
+        """Names of the telemetry fields that were answered at least once, by the driver or by the subject."""
+        told = (sample.evidence.get("detail", {}).get("state", {}) for sample in self.samples)
+        return frozenset(name for fields in (*(r.fields for r in self.readings), *told) for name in fields)
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def _joined(sample: Timed, readings: Sequence[Reading], times: Sequence[int]) ->
         elif isinstance(values[0], int | float):
             state[name] = fmean(values)
             spread[name] = float(max(values) - min(values))
-    return Joined(sample, state, spread)
+    told = sample.evidence.get("detail", {}).get("state", {})  # what the subject itself saw beside the call
+    return Joined(sample, {**state, **told}, spread)
 
 
 def _distance(reading: Reading, sample: Timed) -> int:

@@ -81,7 +81,7 @@ def svg_of(drawn: Figure, salt: str, title: str, description: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'font: [^;"]*?([\d.]+)px [^;"]*', r"font-size: \1px", text)
-    text = re.sub(r'id="(?!m|p)([a-z]+_?\d*)"', "", text)
+    text = _own_ids(text, salt)
     for colour, variable in _VARIABLES.items():
         text = text.replace(colour, f"var({variable})")
     text = _lighter(text)
@@ -90,6 +90,17 @@ def svg_of(drawn: Figure, salt: str, title: str, description: str) -> str:
     text = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", text, count=1)
     text = text.replace("<svg", head, 1)
     return re.sub(r">", f"><desc>{_escape(description)}</desc>", text, count=1)
+
+
+def _own_ids(text: str, salt: str) -> str:
+    """Only ids that something refers to, prefixed so that figures do not collide in one document."""
+    used = set(re.findall(r'(?:href="|url\()#([\w-]+)', text))
+
+    def keep(match: re.Match[str]) -> str:
+        return f' id="{salt}-{match[1]}"' if match[1] in used else ""
+
+    text = re.sub(r'\s+id="([^"]*)"', keep, text)
+    return re.sub(r'(href="|url\()#', rf"\1#{salt}-", text)
 
 
 def _lighter(text: str) -> str:

@@ -25,6 +25,14 @@ __all__ = ["ProgramSubject", "own_program", "peer_subject"]
 _PLACES = {"cpu": Place.CPU, "batched": Place.CPU, "cuda": Place.GPU, "gpu": Place.GPU, "dispatch": Place.ANY,
            "auto": Place.ANY}  # fmt: skip
 _CALL_LIMIT_S = 300.0
+# What a program may tell of the card beside each sample -> our telemetry field and its factor.
+_STATE_NAMES = {
+    "sm_clock_mhz": ("sm_mhz", 1),
+    "p_state": ("pstate", 1),
+    "sm_utilisation": ("gpu_util", 100),
+    "temperature_c": ("temperature_c", 1),
+    "power_w": ("power_w", 1),
+}
 
 T = TypeVar("T")
 Opener = Callable[[int], Peer | Fault]
@@ -34,12 +42,19 @@ class ProgramSubject:
     """Drives a program. `opener` starts it, given the number of threads that will be asked for."""
 
     def __init__(
-        self, name: str, opener: Opener, *, place: Place | None = None, options: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        opener: Opener,
+        *,
+        place: Place | None = None,
+        options: Mapping[str, Any] | None = None,
+        limit_s: float = _CALL_LIMIT_S,
     ) -> None:
         self.name = name
         self.place = place or _PLACES.get(name.partition(":")[2], Place.CPU)
         self._place_known = place is not None or name.partition(":")[2] in _PLACES
         self._opener = opener
+        self._limit_s = limit_s
         self._options = dict(options or {})
         self._peer: Peer | None = None
         self._opened_for = 0
@@ -115,7 +130,7 @@ class ProgramSubject:
                 repeats=count,
                 threads=self._threads(),
                 options=self._options,
-                limit_s=_CALL_LIMIT_S * (count + warmups),
+                limit_s=self._limit_s * (count + warmups),
             )
         )
         return _samples(answer, asked, time.perf_counter_ns())
@@ -144,8 +159,10 @@ def _samples(answer: RunAnswer, asked_ns: int, answered_ns: int) -> list[Sample]
     """Samples with their start on our clock: they end one after another just before the answer came."""
     point = (0, 0) if answer.is_infinity else (answer.x, answer.y)
     result: object = [point] if answer.agree else "results differed between samples"
+    states = answer.evidence.get("telemetry")
+    told = states if isinstance(states, list) and len(states) == len(answer.samples) else [None] * len(answer.samples)
     out, end = [], answered_ns
-    for sample in reversed(answer.samples):
+    for sample, state in zip(reversed(answer.samples), reversed(told), strict=True):
         start = max(asked_ns, end - sample.wall_ns)
         out.append(
             Sample(
@@ -155,17 +172,25 @@ def _samples(answer: RunAnswer, asked_ns: int, answered_ns: int) -> list[Sample]
                 result,
                 sample.copy_ns,
                 sample.device_ns,
-                _evidence(answer, sample),
+                _evidence(answer, sample, state),
             )
         )
         end = start
     return out[::-1]
 
 
-def _evidence(answer: RunAnswer, sample: PeerSample) -> Evidence:
+def _evidence(answer: RunAnswer, sample: PeerSample, state: object) -> Evidence:
     told = answer.evidence
     on_gpu = answer.where not in ("cpu", "host")
     device = sample.device_ns
+    known = {*vars(Evidence()), "telemetry"}
+    detail = {key: value for key, value in told.items() if key not in known}
+    if isinstance(state, dict):
+        detail["state"] = {
+            name: state[theirs] * scale
+            for theirs, (name, scale) in _STATE_NAMES.items()
+            if isinstance(state.get(theirs), int | float)
+        }
     return Evidence(
         backend=answer.where,
         device=str(told["device"]) if "device" in told else None,
@@ -174,7 +199,7 @@ def _evidence(answer: RunAnswer, sample: PeerSample) -> Evidence:
         bytes_moved=_count(told, "bytes_moved"),
         device_bytes_held=_count(told, "device_bytes_held"),
         fallback_reason=str(told["fallback_reason"]) if told.get("fallback_reason") else None,
-        detail={key: value for key, value in told.items() if key not in vars(Evidence())},
+        detail=detail,
     )
 
 

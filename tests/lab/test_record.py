@@ -1,0 +1,158 @@
+"""The record as hostile input, and the rules of `check` against planted faults (MI-60 among them)."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+import stories
+from multiscalar.lab.check import Level, check
+from multiscalar.lab.record import Record, RecordError, gather, read_lines, read_record
+from multiscalar.lab.rows import rows
+from multiscalar.lab.schema import schema_fault
+from multiscalar.lab.subject import Evidence, Sample
+
+GOOD = [
+    stories.run_line(),
+    *stories.cell("bn254", 4096, "cpu", stories.around(10, 7, 1), "cpu"),
+    *stories.cell("bn254", 4096, "cuda", stories.around(10, 7, 2), "gpu"),
+    {"kind": "end", "run": "story", "complete": True},
+]
+GOOD[1]["labels"]["inputs"] = "independent"
+
+
+def altered(change):
+    lines = copy.deepcopy(GOOD)
+    change(lines)
+    return gather(lines)
+
+
+def failures(measurements):
+    return {finding.rule for finding in check(measurements) if finding.level is Level.FAIL}
+
+
+def warnings(measurements):
+    return {finding.rule for finding in check(measurements) if finding.level is Level.WARN}
+
+
+def samples(lines):
+    return [line for line in lines if line["kind"] == "sample"]
+
+
+def test_a_good_record_has_no_finding():
+    assert check(gather(GOOD)) == []
+
+
+def drop(kind):
+    return lambda lines: lines.remove(next(line for line in lines if line["kind"] == kind))
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (drop("result"), "completeness"),
+        (drop("run"), "completeness"),
+        (lambda lines: lines[-2].update(status="MISMATCH"), "statuses"),
+        (lambda lines: lines[-2].update(checked=3), "sample-counts"),
+        (lambda lines: samples(lines)[-1].pop("evidence"), "attestation"),
+        (lambda lines: samples(lines)[-1]["evidence"].update(launches=0), "attestation"),
+        (lambda lines: samples(lines)[-1]["evidence"].update(backend="cpu"), "attestation"),
+        (lambda lines: samples(lines)[0].update(wall_ns=0), "clocks"),
+        (lambda lines: samples(lines)[0].update(cpu_ns=10**12), "clocks"),
+        (lambda lines: samples(lines)[-1].update(device_ns=10**9), "clocks"),
+        (lambda lines: samples(lines)[0].update(wall_ns=10, cpu_ns=1), "plausibility"),
+        (lambda lines: lines[0].update(versions={}), "machine-facts"),
+    ],
+)
+def test_planted_faults_fail_their_rule(change, rule):
+    assert rule in failures(altered(change))
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (lambda lines: lines[-1].update(complete=False), "completeness"),
+        (lambda lines: lines[-2].update(stop={"reason": "time-limit", "unmet": "width"}), "sample-counts"),
+        (lambda lines: lines[0]["machine"]["cpu"].update(load1=15), "machine-facts"),
+        (lambda lines: lines[1].update(warmup={"plateau": False, "signal": "clock", "seconds": 3.0}), "clocks"),
+        (lambda lines: lines[1]["labels"].update(inputs="known-dlog"), "inputs"),
+    ],
+)
+def test_what_a_reader_should_know_is_a_warning(change, rule):
+    found = altered(change)
+    assert not failures(found)
+    assert rule in warnings(found)
+
+
+def test_round_trip_leaves_out_what_is_unknown(tmp_path):
+    path = tmp_path / "deep" / "r.jsonl"
+    record = Record(path)
+    record.append("run", schema=1, run="r", started="now", seed=1, machine={}, versions={})
+    record.append("cell", cell="c", path="cpu", place="cpu", labels={"n": 4, "curve": None}, subject={})
+    record.sample("c", Sample(5, 7, None, [(1, 2)], evidence=Evidence(backend="cpu")))
+    record.close()
+    (cell,) = read_record([path]).cells.values()
+    assert cell.samples == [
+        {"kind": "sample", "cell": "c", "at_ns": 5, "wall_ns": 7, "evidence": {"backend": "cpu"}},
+    ]
+    assert list(read_lines(path)) == record.lines
+
+
+def test_a_last_line_cut_short_is_left_out(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in GOOD) + '{"kind": "sam')
+    assert len(list(read_lines(path))) == len(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[1, 2]\n", "not object"),
+        ("{}\n", "lacks 'kind'"),
+        ('{"kind": "spell"}\n', "not one of"),
+        ("nonsense\n", "not JSON"),
+        ("[" * 100_000 + "\n", "not JSON"),
+        ('{"kind": "sample", "cell": "c", "at_ns": 1}\n', "lacks 'wall_ns'"),
+        ('{"kind": "sample", "cell": "c", "at_ns": 1, "wall_ns": -4}\n', "below 0"),
+        ('{"kind": "sample", "cell": "c", "at_ns": 1, "wall_ns": true}\n', "not integer"),
+        ('{"kind": "sample", "cell": "' + "x" * 2_000_000 + '"}\n', "bytes a line"),
+        ('{"kind": "result", "cell": "c", "status": "fine"}\n', "not one of"),
+        (
+            '{"kind": "run", "schema": 9, "run": "", "started": "", "seed": 1, "machine": {}, "versions": {}}\n',
+            "above 1",
+        ),
+        ('{"kind": "sample", "cell": "c", "at_ns": 1, "wall_ns": 4}\n', "never opened"),
+    ],
+)
+def test_hostile_lines_are_refused_with_place_and_rule(tmp_path, text, said):
+    path = tmp_path / "r.jsonl"
+    path.write_text(text)
+    with pytest.raises(RecordError, match=said):
+        read_record([path])
+
+
+def test_binary_junk_is_refused(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(bytes(range(256)) + b"\n")
+    with pytest.raises(RecordError, match="line 1"):
+        read_record([path])
+
+
+def test_every_line_we_write_fits_the_published_schema(run):
+    from conftest import Failing, Fake
+    from multiscalar.lab.status import Status
+
+    record = Record()
+    run(Fake(), Failing("prepare", Status.UNAVAILABLE), record=record)
+    assert [schema_fault(json.loads(json.dumps(line))) for line in record.lines if line["kind"] != "run"] == [None] * (
+        len(record.lines) - 1
+    )
+
+
+def test_a_cell_opened_again_starts_afresh():
+    again = list(stories.cell("bn254", 4096, "cpu", [3.0, 3.0], "cpu"))
+    found = gather([*GOOD, GOOD[0], *again])
+    row = next(row for row in rows(found) if row.path == "cpu")
+    assert row.wall is not None
+    assert row.wall.count == 2
