@@ -10,9 +10,9 @@
 //! Source: Straus, "Addition chains of vectors", American Mathematical Monthly 71 (1964); the trees by columns and
 //! the width by cost are ours.
 
+use super::Counts;
 use super::adder::{BatchAdder, Packed, Pair};
 use super::cost::{self, Prices};
-use super::Counts;
 use crate::curve::{Affine, CurveParams, Jacobian, endo};
 use crate::field::{Field, limbs};
 

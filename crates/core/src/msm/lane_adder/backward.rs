@@ -100,7 +100,7 @@ where
         (numerator, I::Vector::sub(I::Vector::constant(isa, four), y1))
     }
 
-    #[cold]
+    /// The numerators with those of doublings put in their lanes.
     #[inline(always)]
     fn with_doublings(&mut self, isa: I, group: usize, numerator: Element<I, L>) -> Element<I, L> {
         let mut limbs = [0; 8 * 8];
@@ -108,7 +108,7 @@ where
         // SAFETY: room for L vectors of at most 8 lanes.
         unsafe {
             I::Vector::store_limbs(numerator, limbs.as_mut_ptr());
-            self.exceptions.take::<L>(group, I::Vector::LANES, &mut limbs);
+            self.double(group, &mut limbs);
             I::Vector::load_limbs(isa, limbs.as_ptr())
         }
     }

@@ -3,7 +3,7 @@
 //! Cost: nothing for pairs with different x; a doubling costs some tens of field multiplications more than a sum.
 
 use super::AddBatch;
-use crate::field::lanes::params::{LIMB, LIMB_MASK};
+use crate::field::lanes::params::{LIMB, LIMB_MASK, multiple};
 use crate::field::lanes::{Isa, LaneField, Repack, Vector};
 use crate::field::{Field, FieldParams, Fp, LaneParams, limbs};
 
@@ -50,17 +50,6 @@ impl<P: FieldParams<N>, const N: usize> Exceptions<P, N> {
             self.doublings.pop();
         }
     }
-
-    /// Writes the numerators of a group's doublings into limb vectors of `lanes` lanes.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn take<const L: usize>(&mut self, group: usize, lanes: usize, numerators: &mut [u64]) {
-        for doubling in self.doublings.iter().filter(|doubling| doubling.group == group) {
-            for (i, limb) in split::<N, L>(doubling.numerator).into_iter().enumerate() {
-                numerators[i * lanes + doubling.lane] = limb;
-            }
-        }
-    }
 }
 
 impl<I: Isa, P: LaneField<N, L>, const N: usize, const L: usize> AddBatch<'_, I, P, N, L>
@@ -96,6 +85,27 @@ where
             for (i, limb) in split::<N, L>(denominator.to_mont()).into_iter().enumerate() {
                 // SAFETY: the first saved element of the group is its denominator.
                 unsafe { *self.saved(group, 0).add(i * I::Vector::LANES + lane) = limb };
+            }
+        }
+    }
+}
+
+impl<I: Isa, P: LaneField<N, L>, const N: usize, const L: usize> AddBatch<'_, I, P, N, L>
+where
+    I::Vector: Repack<N, L>,
+{
+    /// Writes the numerators of a group's doublings into limb vectors, and what x1 - x2 + 3 p really is into the
+    /// place of their denominators, which are used up by now.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn double(&self, group: usize, numerators: &mut [u64]) {
+        let equal = multiple(<P as LaneParams<L>>::MODULUS, 3);
+        for doubling in self.exceptions.doublings.iter().filter(|doubling| doubling.group == group) {
+            for (i, limb) in split::<N, L>(doubling.numerator).into_iter().enumerate() {
+                let place = i * I::Vector::LANES + doubling.lane;
+                numerators[place] = limb;
+                // SAFETY: the first saved element of the group is its denominator.
+                unsafe { *self.saved(group, 0).add(place) = equal[i] };
             }
         }
     }
