@@ -33,6 +33,10 @@ impl Prices {
 const SPLIT: f64 = 4.0;
 /// Beyond this, images of the bases would take memory for little.
 const MOST_SPLIT: usize = 1 << 14;
+/// What an addition of Straus costs over one to a bucket: its tables and sums take more of the cache.
+const SCATTERED: f64 = 1.4;
+/// Terms that lanes do not pay for: their batches are too short.
+pub(super) const MOST_WITHOUT_LANES: usize = 2;
 /// Beyond this, tables do not stay in cache.
 const MOST_STRAUS: usize = 256;
 
@@ -92,7 +96,7 @@ pub(super) fn straus(
         let table = terms as f64 * f64::from((1u32 << (window - 1)) - 1);
         let columns = parts as f64 * windows * (1.0 - 0.5f64.powi(window as i32)) - windows;
         let batches = window - 1 + parts.next_power_of_two().trailing_zeros();
-        1.15 * prices.addition * (table + columns.max(0.0))
+        SCATTERED * prices.addition * (table + columns.max(0.0))
             + prices.batch * f64::from(batches)
             + prices.doubling * f64::from(bits)
             + prices.mixed * windows

@@ -8,7 +8,7 @@ use super::adder::{BatchAdder, Packed};
 use super::combine::{BitSums, combine};
 use super::grid::Grid;
 use super::terms::{self, Terms};
-use super::{Counts, Engines, MsmError, Options, Path, Phases, Prepared, Scalars, Stats};
+use super::{Counts, Engines, Isa, MsmError, Options, Path, Phases, Prepared, Scalars, Stats};
 use super::{bucket, cost, halves, pool, reference, straus};
 use crate::curve::{Affine, CurveParams};
 
@@ -73,11 +73,17 @@ fn by_straus<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     stats: &mut Stats,
 ) -> Affine<C> {
     let started = Instant::now();
-    let (points, scalars): (Vec<_>, Vec<_>) = terms
+    let (mut points, scalars): (Vec<_>, Vec<_>) = terms
         .range(0..terms.len())
         .map(|(limbs, base)| (bases.bases[(base >> 1) as usize], (base & 1 == 1, full_length(limbs))))
         .unzip();
-    let sum = straus::msm::<C, A>(&points, &scalars, splits, options.window);
+    let sum = if terms.len() <= cost::MOST_WITHOUT_LANES {
+        A::export(&mut points);
+        stats.isa = Isa::Scalar;
+        straus::msm::<C, <C::Field as Engines>::Scalar>(&points, &scalars, splits, options.window)
+    } else {
+        straus::msm::<C, A>(&points, &scalars, splits, options.window)
+    };
     stats.window = sum.window;
     stats.windows = sum.windows;
     stats.endomorphism = sum.endomorphism;
