@@ -1,7 +1,7 @@
 """What one shape of MSM needs on a device: buffers, launches in order, all sizes. Pure Python, no CUDA.
 
-`tune` picks windows and grids, `lay_out` turns a shape and a tuning into a `Layout`: named buffers with their sizes and the
-list of steps of one call. Grids and sizes are static: nothing is decided by the host between two steps, so the list
+`lay_out` turns a shape of call and a tuning (tuning.py picks one) into a `Layout`: named buffers with their sizes and
+the list of steps of one call. Grids and sizes are static: nothing is decided by the host between two steps, so the list
 can be captured in a graph. The plan runs it on a GPU, the host shim of the tests runs the same list on a CPU.
 Kernel arguments are described beside each kernel in kernels/msm/*.cuh.
 """
@@ -162,8 +162,8 @@ Step = Launch | Fill
 class Layout:
     """Buffers by name with their sizes in bytes, and the steps of one call.
 
-    The caller provides `scalars`, `table`, `status` (two words) and, if the shape says so, `lengths`; everything else is scratch of the
-    plan. `result` receives X, Y, Z of each MSM (3 limbs words each): x = X / Z, y = Y / Z, infinity when Z = 0 mod p.
+    The caller provides `scalars`, `table` and, if the shape says so, `lengths`; everything else belongs to the plan.
+    `result` receives X, Y, Z of each MSM (3 limbs words each): x = X / Z, y = Y / Z, infinity when Z = 0 mod p.
     """
 
     shape: Shape
@@ -289,8 +289,8 @@ def _digits(layout: Layout, sizes: Sizes) -> None:
     layout.steps.append(
         Launch(
             "msm_digits", (divide_up(shape.n, 128), shape.batch), 128,
-            (Ref("scalars"), Ref("lengths") if shape.lengths else None, Ref("digits"), Ref("status"), shape.scalar_bytes,
-             flags, shape.n, sizes.bits, layout.tuning.windows, sizes.groups, shape.factor, sizes.candidates),
+            (Ref("scalars"), Ref("lengths") if shape.lengths else None, Ref("digits"), Ref("status"),
+             shape.scalar_bytes, flags, shape.n, sizes.bits, layout.tuning.windows, sizes.groups, shape.factor, sizes.candidates),
             phase="digits",
         )
     )  # fmt: skip
@@ -337,7 +337,10 @@ def _partition(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, co
     entries, keys = Ref("binned_entries"), Ref("binned_keys")
     layout.steps += [
         Fill(counts, 2 * 4 * count * bins, 0, "sort"),
-        Launch("msm_bin_count", grid, 512, (digits, counts, shape.n, chunk, bins, low_bits, sizes.candidates), 0, "sort"),
+        Launch(
+            "msm_bin_count", grid, 512,
+            (digits, counts, shape.n, chunk, bins, low_bits, sizes.candidates), 0, "sort",
+        ),
         Launch(
             "msm_bin_scatter", grid, 512,
             (digits, counts, cursors, entries, keys, *_entry_map(layout, sizes), first, chunk, bins, low_bits,
@@ -350,15 +353,15 @@ def _partition(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, co
         ),
         Launch(
             "msm_bucket_scatter", (bins, count), 256,
-            (counts, lengths, entries, keys, Ref("offsets"), Ref("entries"), bins, low_bits, sizes.pad, sizes.candidates,
-             sizes.entries),
+            (counts, lengths, entries, keys, Ref("offsets"), Ref("entries"), bins, low_bits, sizes.pad,
+             sizes.candidates, sizes.entries),
             0, "sort",
         ),
     ]  # fmt: skip
 
 
 def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref | None:
-    """Rounds of pair addition; returns where the points are that remain, None when entries are accumulated as they are."""
+    """Rounds of pair addition; returns where the remaining points are, None when entries go on as they are."""
     shape, tuning = layout.shape, layout.tuning
     if tuning.pair_rounds == 0:
         return None
@@ -376,8 +379,8 @@ def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref
         layout.need("prefixes", grid * tuning.pair_run * PAIR_THREADS * shape.curve.coordinate_bytes)
         arguments: tuple[Argument, ...]
         if k == 0:
-            arguments = (Ref("table"), source, Ref("offsets"), target, Ref("prefixes"), shape.coordinates, sizes.buckets,
-                         count, tuning.pair_run, sizes.entries, stride)  # fmt: skip
+            arguments = (Ref("table"), source, Ref("offsets"), target, Ref("prefixes"), shape.coordinates,
+                         sizes.buckets, count, tuning.pair_run, sizes.entries, stride)  # fmt: skip
         else:
             arguments = (source, Ref("offsets"), target, Ref("prefixes"), sizes.buckets, count, k + 1, tuning.pair_run,
                          2 * stride, stride)  # fmt: skip

@@ -25,9 +25,7 @@ def translation_unit(constants: str) -> str:
     kernels = Path(lo.__file__).parent / "kernels"
     parts = ['#include "language.hpp"', '#include "launch.hpp"', constants]
     for name in lo.SOURCES:
-        parts.append(
-            f'#include "{PORTABLE[name]}"' if name in PORTABLE else f'#include "{kernels / name}.cuh"'
-        )
+        parts.append(f'#include "{PORTABLE[name]}"' if name in PORTABLE else f'#include "{kernels / name}.cuh"')
     parts.append("SHIM_ENTRY(" + " ".join(f"SHIM_KERNEL({name})" for name in lo.KERNELS) + ")")
     return "\n".join(parts) + "\n"
 
@@ -77,9 +75,7 @@ class Machine:
     library: ctypes.CDLL
 
     def launch(self, step: lo.Launch, buffers: dict[str, Bytes]) -> None:
-        words = [
-            0 if a is None else a if isinstance(a, int) else self.address(a, buffers) for a in step.arguments
-        ]
+        words = [0 if a is None else a if isinstance(a, int) else self.address(a, buffers) for a in step.arguments]
         assert step.shared <= lo.SHARED_BYTES, f"{step.kernel}: {step.shared} bytes of shared memory"
         array = (ctypes.c_uint64 * len(words))(*words)
         code = self.library.shim_launch(step.kernel.encode(), step.grid[0], step.grid[1], step.block, array)
