@@ -39,7 +39,7 @@ MAX_GROUPED_BUCKETS = 8192  # counters of msm_group: 32 KiB
 
 
 def kernel_source(curve_module: str) -> str:
-    """The translation unit of a curve, e.g. `bls12_377`: generated constants first, then the kernels."""
+    """The translation unit of a curve, say `bls12_377`: generated constants first, then the kernels."""
     root = Path(__file__).parent / "kernels"
     parts = [root / f"curve/tables/{curve_module}.cuh", *(root / f"{name}.cuh" for name in SOURCES)]
     return "\n".join(path.read_text() for path in parts)
@@ -290,7 +290,8 @@ def _digits(layout: Layout, sizes: Sizes) -> None:
         Launch(
             "msm_digits", (divide_up(shape.n, 128), shape.batch), 128,
             (Ref("scalars"), Ref("lengths") if shape.lengths else None, Ref("digits"), Ref("status"),
-             shape.scalar_bytes, flags, shape.n, sizes.bits, layout.tuning.windows, sizes.groups, shape.factor, sizes.candidates),
+             shape.scalar_bytes, flags, shape.n, sizes.bits, layout.tuning.windows, sizes.groups,
+             shape.factor, sizes.candidates),
             phase="digits",
         )
     )  # fmt: skip
