@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Own"]
 
 _PLACES = {"cpu": Place.CPU, "cuda": Place.GPU, "auto": Place.ANY}
-# Phases that move or repack data; everything else is the multiplication itself.
-_COPY_PHASES = frozenset({"copy", "copy_in", "copy_out", "upload", "download", "pack", "prepare", "convert"})
+# Phases that move data; everything else is the multiplication itself. The CPU moves none.
+_COPY_PHASES = frozenset({"copy", "copy_in", "copy_out", "upload", "download"})
 
 
 class Own:
@@ -108,9 +108,10 @@ def _split(run: RunInfo | None) -> tuple[int | None, int | None]:
     """(copy ns, device ns without the copies) from the phases; device time only where events measured it."""
     if run is None or not run.phases_ns:
         return None, None
-    copy = sum(ns for phase, ns in run.phases_ns.items() if phase in _COPY_PHASES)
-    total = sum(run.phases_ns.values())
-    return copy, (total - copy if run.backend == "cuda" else None)
+    copies = [ns for phase, ns in run.phases_ns.items() if phase in _COPY_PHASES]
+    if run.backend != "cuda":
+        return 0, None
+    return (sum(copies) if copies else None), sum(run.phases_ns.values()) - sum(copies)
 
 
 def _evidence(run: RunInfo | None) -> Evidence:
@@ -122,7 +123,7 @@ def _evidence(run: RunInfo | None) -> Evidence:
         device=run.device,
         launches=run.launches if on_gpu else None,
         event_ns=sum(run.phases_ns.values()) if on_gpu and run.phases_ns else None,
-        bytes_moved=run.copied_bytes if on_gpu else None,
+        bytes_moved=run.copied_bytes or None,  # none is right when all is resident
         fallback_reason=run.fallback_reason,
         detail={
             "path": run.path,
