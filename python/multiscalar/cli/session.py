@@ -13,13 +13,12 @@ from pathlib import Path
 
 import typer
 
-from ..lab.machine import machine_facts, version_facts
+from ..lab.machine import machine_facts, version_facts, watched_device
 from ..lab.record import SCHEMA_VERSION, Measurements, Record, RecordError, gather, read_record
 from ..lab.runner import Runner
 from ..lab.status import Status, exit_code
 from ..lab.stopping import Stopping
 from ..lab.subject import Place, process_ids
-from ..lab.telemetry.nvml import open_device
 from ..lab.telemetry.sampler import Sampler
 from ..lab.warmup import ClockReading, Warmup
 from .options import fail
@@ -65,7 +64,7 @@ def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
     )
     record.flush(sync=True)
     progress = Progress(plan.cells, quiet=session.quiet)
-    sampler = Sampler(open_device()[0], pids=lambda: process_ids(plan.subjects)) if session.telemetry else None
+    sampler = Sampler(watched_device()[0], pids=lambda: process_ids(plan.subjects)) if session.telemetry else None
     runner = Runner(
         record,
         seed=session.seed,
@@ -114,7 +113,7 @@ def _clock(plan: Plan) -> ClockReading | None:
     """The SM clock as the warm-up's signal, when a GPU is measured and NVML answers."""
     if all(subject.place is Place.CPU for subject in plan.subjects):
         return None
-    device, _ = open_device()
+    device, _ = watched_device()
     return device.sm_clock if device else None
 
 

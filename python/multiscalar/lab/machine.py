@@ -4,17 +4,26 @@ no serials.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..engine import registry
+from .telemetry.nvml import Device as Nvml
 from .telemetry.nvml import open_device
 
-__all__ = ["cgroup_quota", "cpu_facts", "gpu_facts", "machine_facts", "usable_cpus", "version_facts"]
+if TYPE_CHECKING:
+    from ..cuda.device import Device as Cuda
+
+__all__ = ["cgroup_quota", "cpu_facts", "gpu_facts", "machine_facts", "usable_cpus", "version_facts", "watched_device"]
 
 _ISA_FLAGS = ("bmi2", "adx", "avx2", "avx512f", "avx512vl", "avx512ifma", "avx_ifma")
 _PACKAGES = (
@@ -84,9 +93,35 @@ def _memory() -> int | None:
 
 
 def gpu_facts() -> dict[str, Any]:
-    """Facts of the GPU, or {"none": reason}."""
-    device, reason = open_device()
-    return device.facts() if device else {"none": reason}
+    """Facts of the GPU that CUDA uses, from NVML, else from CUDA itself; {"none": reason} without either."""
+    device, reason = watched_device()
+    if device is not None:
+        return device.facts()
+    card = _cuda_device()
+    if card is None:
+        return {"none": reason}
+    return {
+        "name": card.name,
+        "uuid_hash": hashlib.sha256(card.uuid.encode()).hexdigest()[:16],
+        "compute_capability": ".".join(map(str, card.capability)),
+        "memory_bytes": card.memory_bytes,
+        "nvml": reason,
+    }
+
+
+def watched_device() -> tuple[Nvml | None, str]:
+    """The NVML device of the card that CUDA computes on, matched by UUID; without CUDA the first one."""
+    card = _cuda_device()
+    return open_device(card.uuid if card is not None else None)
+
+
+def _cuda_device() -> Cuda | None:
+    """Our CUDA device, where the backend is to be had."""
+    if not registry.availability("cuda").usable:
+        return None
+    from ..cuda.device import open_device as open_cuda
+
+    return open_cuda()
 
 
 def system_name() -> str:
@@ -107,7 +142,27 @@ def version_facts() -> dict[str, str]:
     commit = _commit()
     if commit:
         facts["commit"] = commit
-    return facts
+    return {**facts, **_digests()}
+
+
+def _digests() -> dict[str, str]:
+    """What was really run: digests of the native core and of the kernels' text, 16 hex digits each."""
+    package = files("multiscalar")
+    cores = [entry for entry in package.iterdir() if entry.name.startswith("_core") and entry.name.endswith(".so")]
+    kernels = package / "cuda" / "kernels"
+    texts = sorted(_texts(kernels)) if kernels.is_dir() else []
+    return {
+        "core_digest": hashlib.sha256(b"".join(entry.read_bytes() for entry in cores)).hexdigest()[:16],
+        "kernels_digest": hashlib.sha256(b"\0".join(texts)).hexdigest()[:16],
+    }
+
+
+def _texts(folder: Traversable) -> Iterator[bytes]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _texts(entry)
+        elif entry.name.endswith((".cu", ".cuh")):
+            yield entry.read_bytes()
 
 
 def _commit() -> str | None:

@@ -101,6 +101,18 @@ class Device:
         return out
 
 
+def _is(target: str, index: int, uuid: str) -> bool:
+    """Whether `target` means this card: a short number is an index, anything else the start of a UUID."""
+    if target.isdigit() and len(target) <= 2:
+        return target == str(index)
+    return _bare(uuid).startswith(_bare(target))
+
+
+def _bare(uuid: str) -> str:
+    """A UUID without prefix and dashes: NVML and CUDA write them differently."""
+    return uuid.lower().removeprefix("gpu-").replace("-", "")
+
+
 def _text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
 
@@ -122,7 +134,7 @@ def _wanted() -> str | None:
 
 
 def open_device(wanted: str | None = None) -> tuple[Device | None, str]:
-    """(device, "") or (None, why not). `wanted` is a UUID, the start of one, or an NVML index."""
+    """(device, "") or (None, why not). `wanted` is a UUID, with or without its prefix, or an NVML index."""
     try:
         import pynvml
     except ImportError:
@@ -139,7 +151,7 @@ def open_device(wanted: str | None = None) -> tuple[Device | None, str]:
         for index in range(count):
             handle = pynvml.nvmlDeviceGetHandleByIndex(index)
             uuid = _text(pynvml.nvmlDeviceGetUUID(handle))
-            if target is None or uuid.startswith(target) or target == str(index):
+            if target is None or _is(target, index, uuid):
                 return Device(pynvml, handle), ""
     except pynvml.NVMLError as error:
         return None, f"NVML: {error}"

@@ -1,0 +1,108 @@
+"""`msm check`, `compare`, `report`, `doctor`, `story` on records, and the overview."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from test_bench import gpu_is_here, msm, table
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
+
+import stories
+
+
+def write(path, measured_lines):
+    path.write_text("".join(json.dumps(line) + "\n" for line in measured_lines))
+    return path
+
+
+def lines(ms, path="cpu", place="cpu"):
+    return [
+        stories.run_line(),
+        *stories.cell("bn254", 4096, path, stories.around(ms, 15, 1), place),
+        {"kind": "end", "run": "story", "complete": True},
+    ]
+
+
+def test_overview_lists_the_commands_that_exist():
+    text = msm("--help").stdout
+    for name in ("info", "bench", "compare", "check", "report", "peers", "doctor", "story"):
+        assert f" {name} " in text
+    assert msm("--version").stdout.startswith("msm ")
+
+
+def test_compare_gates_on_slower(tmp_path):
+    a, b = write(tmp_path / "a.jsonl", lines(10.0)), write(tmp_path / "b.jsonl", lines(13.0))
+    assert "SLOWER" in msm(f"compare {a} {b}", expect=1).stdout
+    assert "FASTER" in msm(f"compare {b} {a}").stdout
+    assert "SAME" in msm(f"compare {a} {a}").stdout
+    (pair,) = json.loads(msm(f"compare {a} {b} --format json", expect=1).stdout)["pairs"]
+    assert pair["verdict"] == "SLOWER"
+    assert pair["low"] < pair["ratio"] < pair["high"]
+
+
+def test_check_fails_on_a_record_that_proves_nothing(tmp_path):
+    bad = lines(10.0)
+    del bad[0]
+    assert "completeness" in msm(f"check {write(tmp_path / 'bad.jsonl', bad)}", expect=1).stdout
+    good = write(tmp_path / "good.jsonl", lines(10.0))
+    msm(f"check {good}")
+    assert "inputs" in msm(f"check --strict {good}", expect=1).stdout
+
+
+@pytest.mark.parametrize("command", ["check", "compare {0}", "report", "doctor --read"])
+def test_hostile_files_are_one_line_and_exit_2(tmp_path, command):
+    path = tmp_path / "junk.jsonl"
+    path.write_text("junk\n")
+    done = msm(f"{command.format(path)} {path}", expect=2)
+    assert "line 1: not JSON" in done.stderr
+    assert "Traceback" not in done.stderr
+    missing = msm(f"check {tmp_path}/none.jsonl", expect=2)
+    assert "none.jsonl" in missing.stderr
+
+
+def test_report_writes_a_page(tmp_path):
+    page = tmp_path / "out.html"
+    msm(f"report {write(tmp_path / 'a.jsonl', lines(10.0))} -o {page}")
+    assert page.read_text().startswith("<!doctype html>")
+    assert (
+        "no rows" in msm(f"report {write(tmp_path / 'empty.jsonl', [stories.run_line()])} -o {page}", expect=2).stderr
+    )
+
+
+def test_doctor_reads_a_record_and_measures(tmp_path):
+    found = msm(f"doctor --read {write(tmp_path / 'a.jsonl', lines(10.0))}").stdout
+    assert "steady" in found
+    measured = msm("doctor --subject cpu --size 2^8 --repeats 5 --treatments").stdout
+    assert "typical" in measured
+    assert "sudo nvidia-smi" in measured
+    assert "Recommended" in measured
+
+
+def test_compare_paths_prints_the_story_s_table():
+    if gpu_is_here():
+        pytest.skip("a GPU is here: both have times")
+    done = msm("compare --paths cpu,cuda --sizes 2^8 --quick", expect=3)
+    header, row = done.stdout.splitlines()
+    assert header.split() == ["Degree", "Size", "CPU", "Time", "GPU", "Time", "Result"]
+    assert "UNAVAILABLE" in row
+
+
+def test_story_cutoff_honours_the_story_s_environment(monkeypatch):
+    monkeypatch.setenv("MSM_REPEATS", "2")
+    monkeypatch.setenv("MSM_SEED", "7")
+    done = msm("story cutoff --sizes 8,16")
+    assert "MSM_SEED=7 MSM_REPEATS=2" in done.stderr
+    assert [(row["size"], row["samples"], row["seed"]) for row in table(done.stdout) if row["path"] == "cpu"] == [
+        ("8", "2", "7"),
+        ("16", "2", "7"),
+    ]
+
+
+def test_story_stability_splits_copy_and_msm():
+    done = msm("story stability --sizes 2^6 --repeats 3")
+    assert "Run 1/3: Total:" in done.stdout
+    assert "steadiest and fastest first" in done.stdout

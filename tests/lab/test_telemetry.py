@@ -1,0 +1,174 @@
+"""Telemetry: absent is not zero, cards are matched by UUID, nothing raises, nothing is slow."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from multiscalar.lab import machine
+from multiscalar.lab.telemetry.host import HostSampler
+from multiscalar.lab.telemetry.nvml import Device, open_device
+from multiscalar.lab.telemetry.sampler import Sampler
+
+
+class NVMLError(Exception):
+    pass
+
+
+class LibraryNotFound(NVMLError):
+    pass
+
+
+def _always(answer):
+    return lambda *arguments: answer
+
+
+class FakeNvml(SimpleNamespace):
+    """Answers a few questions; every other one is NOT_SUPPORTED, as on WSL2 or a GeForce card."""
+
+    NVMLError = NVMLError
+    NVMLError_LibraryNotFound = LibraryNotFound
+    NVML_CLOCK_SM, NVML_CLOCK_MEM = 1, 2
+
+    def __init__(self, **answers):
+        super().__init__(asked=[], **{name: _always(answer) for name, answer in answers.items()})
+
+    def __getattr__(self, name):
+        if not name.startswith("nvml"):
+            return 0
+
+        def refuse(*arguments):
+            self.asked.append(name)
+            raise NVMLError("Not Supported")
+
+        return refuse
+
+
+def test_fields_that_are_not_answered_are_absent_and_asked_once():
+    nvml = FakeNvml(nvmlDeviceGetClockInfo=1400, nvmlDeviceGetPerformanceState=5)
+    device = Device(nvml, "handle")
+    assert device.sample() == {"sm_mhz": 1400, "mem_mhz": 1400, "pstate": 5}
+    asked = len(nvml.asked)
+    assert device.sample() == {"sm_mhz": 1400, "mem_mhz": 1400, "pstate": 5}
+    assert len(nvml.asked) == asked
+    assert device.sm_clock() == 1400.0
+
+
+def test_event_reasons_have_names():
+    nvml = FakeNvml(nvmlDeviceGetCurrentClocksEventReasons=0x24)
+    assert Device(nvml, "h").sample()["reasons"] == ["sw-power-cap", "sw-thermal"]
+
+
+def test_a_silent_driver_has_no_facts_and_no_clock():
+    device = Device(FakeNvml(), "h")
+    assert (device.sample(), device.facts(), device.sm_clock()) == ({}, {}, None)
+
+
+def fake_cards(monkeypatch, *uuids):
+    nvml = FakeNvml(nvmlInit=None, nvmlDeviceGetCount=len(uuids))
+    nvml.nvmlDeviceGetHandleByIndex = lambda index: index
+    nvml.nvmlDeviceGetUUID = lambda handle: uuids[handle]
+    nvml.nvmlDeviceGetName = lambda handle: f"card {handle}"
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+
+
+def test_cards_are_matched_by_uuid_however_it_is_written(monkeypatch):
+    fake_cards(monkeypatch, "GPU-aaaa-11", "GPU-bbbb-22")
+    for wanted in ("GPU-bbbb-22", "bbbb22", "GPU-bbbb", "1"):
+        device, _ = open_device(wanted)
+        assert device is not None
+        assert device.facts()["name"] == "card 1"
+    assert open_device("cccc")[0] is None
+
+
+def test_visible_devices_choose_the_card(monkeypatch):
+    fake_cards(monkeypatch, "GPU-aaaa-11", "GPU-bbbb-22")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-bbbb-22,GPU-aaaa-11")
+    device, _ = open_device()
+    assert device is not None
+    assert device.facts()["name"] == "card 1"
+
+
+def test_no_driver_and_no_package_are_reasons(monkeypatch):
+    nvml = FakeNvml()
+
+    def missing():
+        raise LibraryNotFound
+
+    nvml.nvmlInit = missing
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    assert open_device() == (None, "no NVIDIA driver on this machine")
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    assert open_device() == (None, "nvidia-ml-py is not installed")
+
+
+def write_stat(proc, user, idle, steal):
+    proc.joinpath("stat").write_text(f"cpu  {user} 0 0 {idle} 0 0 0 {steal} 0 0\ncpu0 1 2\n")
+
+
+def test_host_shares_come_from_differences(tmp_path):
+    write_stat(tmp_path, 100, 100, 0)
+    sampler = HostSampler(proc=tmp_path, sys=tmp_path)
+    sampler.sample()
+    write_stat(tmp_path, 150, 130, 20)
+    found = sampler.sample()
+    assert found["steal"] == 0.2
+    assert found["busy"] == 0.7
+    assert found["others_cpus"] > 1
+    assert "cpu_mhz" not in found
+
+
+def test_without_proc_the_fields_are_absent(tmp_path):
+    sampler = HostSampler(proc=tmp_path, sys=tmp_path)
+    assert set(sampler.sample()) <= {"load1"}
+
+
+def test_our_own_work_is_not_others():
+    sampler = HostSampler()
+    sampler.sample()
+    start = time.process_time()
+    while time.process_time() - start < 0.2:
+        pass
+    busy = sampler.sample()
+    assert busy["busy"] > 0
+
+
+def test_sampler_reads_in_the_background_and_drains():
+    device = Device(FakeNvml(nvmlDeviceGetClockInfo=900), "h")
+    with Sampler(device, period_s=0.005) as sampler:
+        deadline = time.monotonic() + 10
+        readings = []
+        while len(readings) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+            readings += sampler.drain()
+    assert len(readings) >= 3
+    assert readings[0].fields["sm_mhz"] == 900
+    assert [r.at_ns for r in readings] == sorted(r.at_ns for r in readings)
+    sampler.drain()
+    assert sampler.drain() == []
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({"/proc/self/cgroup": "0::/", "/sys/fs/cgroup/cpu.max": "150000 100000"}, 1.5),
+        ({"/proc/self/cgroup": "0::/a", "/sys/fs/cgroup/a/cpu.max": "max 100000"}, None),
+        ({"/proc/self/cgroup": "0::/a", "/sys/fs/cgroup/a/cpu.max": "400000 100000"}, 4.0),
+        ({"/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000", "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, 0.5),
+        ({"/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, None),
+        ({}, None),
+    ],
+)
+def test_cgroup_quota_of_both_versions(monkeypatch, files, quota):
+    monkeypatch.setattr(machine, "_read", lambda path: files.get(str(path)))
+    assert machine.cgroup_quota() == quota
+    assert machine.usable_cpus() >= 1
+
+
+def test_machine_facts_name_no_serial():
+    facts = machine.machine_facts()
+    assert facts["cpu"]["model"]
+    assert "uuid" not in facts["gpu"]
+    assert {"python", "multiscalar", "core_digest", "kernels_digest"} <= machine.version_facts().keys()
