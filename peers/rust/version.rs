@@ -2,11 +2,12 @@
 
 use std::{env, fs, path::Path};
 
-const LIBRARIES: [(&str, &str); 4] = [
+const LIBRARIES: [(&str, &str); 5] = [
     ("peer-arkworks", "ark-ec"),
     ("peer-blst", "blst"),
     ("peer-halo2curves", "halo2curves"),
     ("peer-snarkvm", "snarkvm-algorithms"),
+    ("peer-varuna", "snarkvm-algorithms"),
 ];
 
 fn main() {

@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import snarkvm_oracle as oracle
+from multiscalar.lab.peers.faults import Fault
 from multiscalar.varuna import keys, srs, workloads
 from multiscalar.varuna.keys import ProvingKey
 from multiscalar.varuna.r1cs import Assignment, R1cs
@@ -35,10 +36,10 @@ def public_srs(srs_directory: Path) -> Srs:
 
 @pytest.fixture(scope="session")
 def snarkvm(srs_directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[oracle.SnarkVm]:
-    path = oracle.program()
-    if path is None:
-        pytest.skip("needs snarkVM: build peers/rust/varuna and name the program in MULTISCALAR_PEER_VARUNA")
-    with oracle.SnarkVm(path, srs_directory, tmp_path_factory.mktemp("home")) as running:
+    program = oracle.program()
+    if isinstance(program, Fault):
+        pytest.skip(f"needs snarkVM's own prover (peers/rust/varuna): {program.reason}")
+    with oracle.SnarkVm(program, srs_directory, tmp_path_factory.mktemp("home")) as running:
         yield running
 
 

@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..engine.run import RunInfo
 
 
 @dataclass
@@ -18,6 +22,8 @@ class Phases:
 
     by_name: dict[str, int] = field(default_factory=dict)
     total: int = 0
+    backends: dict[str, int] = field(default_factory=dict)  # multiplications by where they ran
+    launches: int = 0  # kernels they launched
 
     @property
     def rest(self) -> int:
@@ -53,3 +59,11 @@ def phase(name: str) -> Iterator[None]:
         yield
     finally:
         phases.by_name[name] = phases.by_name.get(name, 0) + time.perf_counter_ns() - start
+
+
+def ran(run: RunInfo | None) -> None:
+    """Counts a multiplication by where it ran."""
+    phases = _current.get()
+    if phases is not None and run is not None:
+        phases.backends[run.backend] = phases.backends.get(run.backend, 0) + 1
+        phases.launches += run.launches

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..engine.api import Bases, msm
 from . import points
+from .clock import ran
 from .points import Points
 from .polynomial import Polynomial
 from .scalars import CURVE, Vector
@@ -56,10 +57,13 @@ class CommitterKey:
             vectors = [polynomials[i][0].slots for i in chosen]
             for i, result in zip(chosen, self.bases[bound].msm(vectors, scalar_form="montgomery"), strict=True):
                 out[i] = points.row(result.x, result.y)[0]
+                ran(result.run)
         return out
 
     def commit_sparse(self, places: npt.NDArray[np.int64], coefficients: Vector) -> Points:
-        """The commitment to a polynomial of few terms, by the places of its coefficients."""
-        rows = np.ascontiguousarray(self.plain[places + HIDING_POWERS])
-        result = msm(rows, coefficients, curve=CURVE, scalar_form="montgomery", check="none", assume_subgroup=True)
+        """The commitment to a polynomial of few terms, by the places of its coefficients: always on the CPU."""
+        result = msm(
+            np.ascontiguousarray(self.plain[places + HIDING_POWERS]), coefficients, curve=CURVE,
+            scalar_form="montgomery", check="none", assume_subgroup=True, backend="cpu",
+        )  # fmt: skip
         return points.row(result.x, result.y)

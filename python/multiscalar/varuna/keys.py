@@ -6,7 +6,7 @@ A verifying key is `info | u64 12 | 12 compressed points | id`, 664 bytes; Aleo 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from . import points
@@ -82,6 +82,11 @@ class ProvingKey:
     index: Index
     verifying: VerifyingKey
     committer: CommitterKey = field(repr=False)
+
+    def with_fresh_bases(self) -> ProvingKey:
+        """The same key with bases prepared anew, for the backend and cutoff in force now."""
+        info = self.index.info
+        return replace(self, committer=CommitterKey.of(self.committer.srs, info.powers, info.bounds))
 
 
 def setup(circuit: R1cs, srs: Srs, *, hiding: bool = True) -> ProvingKey:

@@ -131,13 +131,13 @@ class Ceremony(Srs):
 
     def __init__(self, directory: Path) -> None:
         self.origin = f"public, {directory}"
-        self._directory = directory
+        self.directory = directory
         self._rows: dict[str, Points] = {}
         self._gamma: dict[int, bytes] = {}
         self._negative: dict[int, bytes] = {}
 
     def _read(self, name: str) -> bytes:
-        path = self._directory / f"{name}.usrs"
+        path = self.directory / f"{name}.usrs"
         try:
             data = path.read_bytes()
         except OSError as error:

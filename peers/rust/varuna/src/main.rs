@@ -65,8 +65,7 @@ fn prove<SM: SNARKMode>(side: &Side<SM>, request: &Value) -> Result<Value> {
         for i in 0..warmups + repeats {
             let (wall, cpu) = (clock(libc::CLOCK_MONOTONIC), clock(libc::CLOCK_PROCESS_CPUTIME_ID));
             proof = run()?;
-            let (wall, cpu) =
-                (clock(libc::CLOCK_MONOTONIC) - wall, clock(libc::CLOCK_PROCESS_CPUTIME_ID) - cpu);
+            let (wall, cpu) = (clock(libc::CLOCK_MONOTONIC) - wall, clock(libc::CLOCK_PROCESS_CPUTIME_ID) - cpu);
             if i >= warmups {
                 samples.push(json!({"wall_ns": wall, "cpu_ns": cpu}));
             }
@@ -119,7 +118,7 @@ fn answer<SM: SNARKMode>(side: &mut Side<SM>, request: &Value) -> Result<Value> 
 
 fn hello() -> Value {
     json!({
-        "name": "snarkvm-varuna", "version": "4.12.0", "subjects": ["prove"], "curves": ["bls12-377"],
+        "name": "snarkvm", "version": env!("PEER_LIBRARY_VERSION"), "subjects": ["prove"], "curves": ["bls12-377"],
         "versions": ["v1", "v2", "v3"], "cuda": cfg!(feature = "cuda"), "threads": rayon::current_num_threads(),
     })
 }
@@ -138,8 +137,7 @@ fn main() -> Result<()> {
             _ if request["hiding"].as_bool().unwrap_or(true) => answer(&mut hiding, &request),
             _ => answer(&mut plain, &request),
         };
-        let reply = reply
-            .unwrap_or_else(|error| json!({"error": {"kind": "failed", "message": format!("{error:#}")}}));
+        let reply = reply.unwrap_or_else(|error| json!({"error": {"kind": "failed", "message": format!("{error:#}")}}));
         writeln!(out, "{reply}")?;
         out.flush()?;
     }

@@ -4,7 +4,9 @@ use crate::circuit::Circuit;
 use anyhow::{Result, anyhow, ensure};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use snarkvm_algorithms::snark::varuna::{CircuitProvingKey, CircuitVerifyingKey, SNARKMode, VarunaSNARK, VarunaVersion};
+use snarkvm_algorithms::snark::varuna::{
+    CircuitProvingKey, CircuitVerifyingKey, SNARKMode, VarunaSNARK, VarunaVersion,
+};
 use snarkvm_algorithms::{AlgebraicSponge, SNARK, crypto_hash::PoseidonSponge};
 use snarkvm_curves::bls12_377::{Bls12_377, Fq, Fr};
 use snarkvm_utilities::{FromBytes, ToBytes};

@@ -1,0 +1,128 @@
+"""snarkVM's own prover as a lab subject: the peer program peers/rust/varuna, on the same circuit and witness.
+
+It reads the public setup itself, from a home directory that is made for it. It times itself, around `prove_batch`
+alone; its proofs are checked by its verifier there and by ours here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ..lab.machine import usable_cpus
+from ..lab.peers.build import Program, program_of
+from ..lab.peers.faults import Fault
+from ..lab.peers.process import PeerProcess
+from ..lab.peers.recipes import CargoRecipe
+from ..lab.peers.registry import PeerSpec
+from ..lab.status import Status, SubjectError
+from ..lab.subject import Case, Evidence, Place, Sample
+from ..varuna import circuitfile, srs
+from .proving import Ready
+
+__all__ = ["SPEC", "SnarkVm", "start"]
+
+SPEC: Final = PeerSpec(
+    name="varuna",
+    title="snarkVM's Varuna prover and verifier, Rust, CPU",
+    curves=("bls12-377",),
+    recipe=CargoRecipe("peer-varuna"),
+)
+_DEGREE_16: Final = "powers-of-beta-16.usrs.84631bc"  # the name under which snarkVM looks for the file
+_LIMIT_S: Final = 900.0
+
+
+def start(program: Program, directory: Path, home: Path, *, powers: int, threads: int) -> PeerProcess | Fault:
+    """The running program, with `home` as its home directory and the public setup of `directory` in it."""
+    resources = home / ".aleo/resources"
+    resources.mkdir(parents=True, exist_ok=True)
+    try:
+        shutil.copy(directory / "powers-of-beta-16.usrs", resources / _DEGREE_16)
+    except OSError:
+        powers = min(powers, srs.FILE_POINTS)  # snarkVM brings the first 2^15 along
+    env: Mapping[str, str] = {
+        "HOME": str(home),
+        "RAYON_NUM_THREADS": str(threads),
+        "MULTISCALAR_PEER_MAX_DEGREE": str(powers - 1),
+    }
+    return PeerProcess.start(program.command, {**program.env, **env})
+
+
+class SnarkVm:
+    """snarkVM on the CPU."""
+
+    name = "snarkvm"
+    place = Place.CPU
+
+    def __init__(self, say: Callable[[str], None], *, build: bool = True) -> None:
+        self._say, self._build = say, build
+        self._home = tempfile.TemporaryDirectory(prefix="multiscalar-snarkvm-")
+        self._process: PeerProcess | None = None
+        self._facts: dict[str, Any] = {}
+        self._request: dict[str, Any] = {}
+
+    def describe(self) -> dict[str, Any]:
+        """snarkVM's version and how it was built."""
+        return self._facts
+
+    def prepare(self, case: Case, inputs: Any) -> None:
+        """Start the program and make the keys of the circuit in it."""
+        ready: Ready = inputs
+        job = ready.job
+        if ready.srs.insecure:
+            raise SubjectError(Status.UNSUPPORTED, "snarkVM proves on the public setup only")
+        threads = job.threads or usable_cpus()
+        program = program_of(SPEC, threads=threads, build=self._build, say=self._say)
+        if isinstance(program, Fault):
+            raise SubjectError(Status(program.status), program.reason)
+        directory = next(place for place in srs.places(_directory(ready)) if place.is_dir())
+        started = start(program, directory, Path(self._home.name), powers=2 * srs.FILE_POINTS, threads=threads)
+        if isinstance(started, Fault):
+            raise SubjectError(Status(started.status), started.reason)
+        self._process = started
+        hello = self._ask({"do": "hello"})
+        self._facts = {"library": "snarkvm-algorithms", "version": hello["version"], "build": dict(program.facts)}
+        path = Path(self._home.name) / "circuit"
+        path.write_bytes(circuitfile.to_bytes(job.circuit, [job.assignment]))
+        loaded = self._ask({"do": "load", "file": str(path), "hiding": job.hiding})
+        if loaded["vk"] != ready.key.verifying.to_bytes().hex():
+            raise SubjectError(Status.MISMATCH, "snarkVM derives another verifying key from this circuit")
+        self._request = {
+            "do": "prove", "circuits": [loaded["circuit"]], "hiding": job.hiding, "version": str(job.version)
+        }  # fmt: skip
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self._process is not None
+        answer = self._process.ask(request, _LIMIT_S)
+        if isinstance(answer, Fault):
+            raise SubjectError(Status(answer.status), answer.reason)
+        return answer
+
+    def take(self, count: int, warmups: int) -> Sequence[Sample]:
+        """Proofs by snarkVM; the last one of a turn is kept and checked."""
+        at = time.perf_counter_ns()
+        answer = self._ask({**self._request, "warmups": warmups, "repeats": count})
+        if not answer["verified"]:
+            raise SubjectError(Status.MISMATCH, "snarkVM refuses its own proof")
+        proof = bytes.fromhex(answer["proof"])
+        return [
+            Sample(at, int(one["wall_ns"]), int(one["cpu_ns"]), proof, evidence=Evidence("cpu"))
+            for one in answer["samples"]
+        ]
+
+    def close(self) -> None:
+        """End the program; its home goes with this object."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+
+def _directory(ready: Ready) -> str | None:
+    """Where the setup of the job was read from."""
+    found = getattr(ready.srs, "directory", None)
+    return os.fspath(found) if found is not None else None

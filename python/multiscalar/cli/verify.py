@@ -1,0 +1,80 @@
+"""`msm verify`: check proof files."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import varuna
+from ..errors import MultiscalarError, SrsError
+from ..settings import parse_size
+from ..varuna import srs
+from ..varuna.scalars import MODULUS
+from ..varuna.version import Version
+from . import options as o
+
+__all__ = ["command"]
+
+_MAX_FILE = 64 << 20
+
+
+def command(
+    proof: Annotated[Path, typer.Argument(help="Proof file: the bytes, or with Aleo's leading version byte.")],
+    key: Annotated[Path, typer.Option(help="Verifying key: 664 bytes, or the 673 of Aleo.")],
+    inputs: Annotated[Path, typer.Option(help='Public inputs, JSON: ["1", "5", …], the constant 1 first.')],
+    version: Annotated[Version, typer.Option(case_sensitive=False, help="Version of the protocol.")] = Version.V3,
+    srs_dir: Annotated[Path | None, typer.Option("--srs", help="Directory of the public setup (*.usrs).")] = None,
+    insecure_setup: Annotated[
+        str | None, typer.Option(help="SEED:POWERS of a seeded setup. For tests: it proves nothing.")
+    ] = None,
+) -> None:
+    """Verify one proof. Prints `accepted` or `refused` with the time; exit 1 when refused or unreadable."""
+    warning = version.warning(hiding=True)
+    if warning:
+        typer.echo(f"warning: {warning}", err=True)
+    try:
+        setup = _setup(srs_dir, insecure_setup)
+        data = _read(proof)
+        parsed = varuna.Proof.from_aleo_bytes(data) if len(data) % 4 else varuna.Proof.from_bytes(data)
+        verifying = varuna.VerifyingKey.from_bytes(_read(key))
+        public = _inputs(inputs)
+        start = time.perf_counter()
+        good = varuna.verify(setup, verifying, public, parsed, version=version)
+        spent = time.perf_counter() - start
+    except SrsError as error:
+        raise o.fail(str(error), 3) from None
+    except (MultiscalarError, OSError, ValueError) as error:
+        raise o.fail(str(error), 1) from None
+    typer.echo(f"{'accepted' if good else 'refused'} {version} {spent * 1e3:.1f} ms")
+    raise typer.Exit(0 if good else 1)
+
+
+def _setup(directory: Path | None, insecure: str | None) -> srs.Srs:
+    if insecure is None:
+        return srs.load(directory)
+    seed, _, powers = insecure.partition(":")
+    if not (seed.isdigit() and powers):
+        raise o.fail(f"--insecure-setup {insecure!r}: write SEED:POWERS, e.g. 5090:32768")
+    typer.echo("INSECURE SETUP: an accepted proof proves nothing", err=True)
+    return srs.seeded(parse_size(powers), int(seed), warn=False)
+
+
+def _read(path: Path) -> bytes:
+    if path.stat().st_size > _MAX_FILE:
+        raise ValueError(f"{path} has over {_MAX_FILE >> 20} MiB")
+    return path.read_bytes()
+
+
+def _inputs(path: Path) -> list[int]:
+    try:
+        values = [int(value) for value in json.loads(_read(path))]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: not a JSON list of numbers ({error})") from None
+    bad = next((i for i, value in enumerate(values) if not 0 <= value < MODULUS), None)
+    if bad is not None:
+        raise ValueError(f"{path}: input {bad} is not below the group order")
+    return values
