@@ -7,8 +7,10 @@ import io
 import json
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -155,3 +157,36 @@ def test_first_call_is_measured_in_a_fresh_process():
     done = msm("bench --sizes 16 --repeats 1 --warmups 0 --paths cpu --scope first-call --format csv")
     (row,) = table(done.stdout)
     assert (row["status"], row["scope"]) == ("ok", "first-call")
+
+
+def test_lists_of_threads_and_batches_and_the_control():
+    done = msm("bench --sizes 9,17 --repeats 1 --paths cpu --threads 1,2 --batch 1,3 --control --format csv")
+    rows = table(done.stdout)
+    assert {row["status"] for row in rows} == {"ok"}
+    known = {(row["size"], row["threads"], row["batch"]) for row in rows if row["inputs"] == "known-dlog"}
+    assert known == {(n, t, b) for n in ("9", "17") for t in ("1", "2") for b in ("1", "3")}
+    assert [row["inputs"] for row in rows].count("independent") == 1
+
+
+def test_ctrl_c_keeps_what_was_measured(tmp_path):
+    record = tmp_path / "r.jsonl"
+    words = f"bench --sizes 8,2^12 --repeats 100000 --time-limit 500 --paths cpu --format csv --record {record}".split()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "multiscalar.cli", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (record.exists() and '"sample"' in record.read_text()):
+        time.sleep(0.05)
+    time.sleep(0.3)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "what was measured is kept" in err
+    (row, *_) = table(out)
+    assert row["status"] == "ok"
+    assert row["note"].startswith("interrupted after ")
+    assert json.loads(record.read_text().splitlines()[-1]) == {
+        "kind": "end",
+        "run": json.loads(record.read_text().splitlines()[0])["run"],
+        "complete": False,
+    }

@@ -11,7 +11,7 @@ from ..lab.subject import Scope
 from ..lab.warmup import Warmup
 from ..shapes import ScalarShape
 from . import options as o
-from .plan import OWN, Plan, own_subjects, peer_subjects, questions
+from .plan import OWN, Plan, controls, own_subjects, peer_subjects, questions
 from .session import Session, measure, verdict
 
 __all__ = ["command"]
@@ -32,15 +32,16 @@ def command(
     repeats: o.Repeats = 7,
     precision: o.Precision = None,
     time_limit: o.TimeLimit = 120.0,
-    threads: o.Threads = None,
+    threads: o.ThreadsList = "all",
     paths: o.Paths = None,
     peers: o.Peers = "",
     shape: o.Shapes = "uniform",
     scope: o.Scopes = "end-to-end",
     isa: o.IsaOption = "auto",
-    batch: o.Batch = 1,
-    precompute: o.Precompute = None,
+    batch: o.Batch = "1",
+    precompute: o.Precompute = "none",
     inputs: o.InputKind = Kind.KNOWN,
+    control: o.Control = False,
     form: o.Formats = Format.TABLE,
     record: o.RecordFile = None,
     resume: o.Resume = False,
@@ -61,11 +62,15 @@ def command(
         scopes=o.scopes(scope),
         isas=o.words(isa, lambda word: str(o.Isa(word)), ", ".join(o.Isa)),
         seed=seed,
-        threads=threads,
-        batch=batch,
-        precompute=precompute,
+        threads=o.thread_counts(threads),
+        batches=o.batches(batch),
+        precomputes=o.words(
+            precompute, lambda word: None if word == "none" else word, "none, auto, a factor, a budget"
+        ),
         inputs=inputs,
     )
+    if control:
+        cases += controls(cases)
     fresh = Scope.FIRST_CALL in o.scopes(scope)
     if fresh and len(o.scopes(scope)) > 1:
         raise o.fail("first-call has processes of its own: measure it apart from other scopes")

@@ -64,13 +64,9 @@ def command(
     cases = questions(
         curves=o.curve_names(curve),
         sizes=o.sizes_of(small, preset),
-        shapes=["uniform"],
         scopes=o.scopes(scope),
-        isas=["auto"],
         seed=seed,
-        threads=threads,
-        batch=1,
-        precompute=None,
+        threads=[threads],
     )
     stopping = Stopping(repeats=3 if quick else repeats, time_limit=10.0 if quick else 120.0)
     session = Session(seed=seed, warmup=Warmup(warmups, plateau=True), stopping=stopping, record=record)

@@ -56,13 +56,9 @@ def command(
     cases = questions(
         curves=o.curve_names(curve),
         sizes=o.sizes_of(size, None),
-        shapes=["uniform"],
         scopes=o.scopes(scope),
-        isas=["auto"],
         seed=seed,
-        threads=threads,
-        batch=1,
-        precompute=None,
+        threads=[threads],
     )
     plan = Plan(cases, [ill.make(None, {}), *(treated for _, treated in therapy.treated)])
     stopping = Stopping(repeats=repeats, time_limit=time_limit)

@@ -18,6 +18,7 @@ from ..lab.subject import Scope
 
 __all__ = [
     "Batch",
+    "Control",
     "CurveNames",
     "Formats",
     "InputKind",
@@ -39,12 +40,15 @@ __all__ = [
     "Shapes",
     "Sizes",
     "Threads",
+    "ThreadsList",
     "TimeLimit",
     "Warmups",
+    "batches",
     "curve_names",
     "fail",
     "scopes",
     "sizes_of",
+    "thread_counts",
     "words",
 ]
 
@@ -99,8 +103,15 @@ Scopes = Annotated[
     str, typer.Option("--scope", help="What is timed: end-to-end, resident-bases, resident, first-call.")
 ]
 IsaOption = Annotated[str, typer.Option("--isa", help="CPU instruction set: auto, scalar, ifma256, ifma512 (list).")]
-Batch = Annotated[int, typer.Option("--batch", min=1, help="Scalar vectors a call over the same bases.")]
-Precompute = Annotated[str | None, typer.Option("--precompute", help="Tables: a factor, a budget such as 2GiB, auto.")]
+ThreadsList = Annotated[
+    str,
+    typer.Option("--threads", help="CPU threads a call, or a list: all, 1, 2 (all: what affinity and cgroup allow)."),
+]
+Batch = Annotated[str, typer.Option("--batch", help="Scalar vectors a call over the same bases (list).")]
+Precompute = Annotated[
+    str, typer.Option("--precompute", help="Tables: none, a factor, a budget such as 2GiB, auto (list).")
+]
+Control = Annotated[bool, typer.Option("--control", help="Add a row a curve with independent points beside.")]
 Formats = Annotated[Format, typer.Option("--format", help="How to print the rows.")]
 RecordFile = Annotated[
     Path | None,
@@ -136,6 +147,23 @@ def words(text: str | None, parse: Callable[[str], T], accepted: str) -> list[T]
 def curve_names(text: str) -> list[str]:
     """Canonical curve names."""
     return words(text, lambda word: curves.curve(word).name, ", ".join(curves.names()))
+
+
+def thread_counts(text: str) -> list[int | None]:
+    """Thread counts; `all` is None."""
+    return words(text, lambda word: None if word == "all" else _count(word), "all, or 1 to 1024")
+
+
+def batches(text: str) -> list[int]:
+    """Batch sizes."""
+    return words(text, _count, "1 to 1024")
+
+
+def _count(word: str) -> int:
+    count = int(word)
+    if not 1 <= count <= 1024:
+        raise ValueError(word)
+    return count
 
 
 def scopes(text: str) -> list[Scope]:

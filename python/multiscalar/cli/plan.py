@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import typer
 
 from ..engine import registry
-from ..lab.msmcase import Kind, Question, msm_case
+from ..lab.msmcase import Kind, Question, msm_case, question_of
 from ..lab.subject import Case, Scope, Subject
 from ..lab.subjects.own import Own
 
-__all__ = ["Plan", "own_subjects", "peer_subjects", "questions"]
+__all__ = ["Plan", "controls", "own_subjects", "peer_subjects", "questions"]
 
 OWN = ("cpu", "cuda", "auto")
 
@@ -69,18 +69,16 @@ def questions(
     *,
     curves: Sequence[str],
     sizes: Sequence[int],
-    shapes: Sequence[str],
-    scopes: Sequence[Scope],
-    isas: Sequence[str],
     seed: int,
-    threads: int | None,
-    batch: int,
-    precompute: str | None,
+    shapes: Sequence[str] = ("uniform",),
+    scopes: Sequence[Scope] = (Scope.END_TO_END,),
+    isas: Sequence[str] = ("auto",),
+    threads: Sequence[int | None] = (None,),
+    batches: Sequence[int] = (1,),
+    precomputes: Sequence[str | None] = (None,),
     inputs: Kind = Kind.KNOWN,
 ) -> list[Case]:
-    """The cases of every combination, sizes innermost but one so that inputs are reused between scopes and
-    ISAs.
-    """
+    """The cases of every combination; what changes the inputs varies slowest, so that they are made once."""
     return [
         msm_case(
             Question(
@@ -89,12 +87,24 @@ def questions(
                 seed=seed,
                 shape=shape,
                 scope=scope,
-                threads=threads,
+                threads=count,
                 isa=isa,
                 batch=batch,
                 precompute=precompute,
                 inputs=inputs,
             )
         )
-        for curve, shape, n, scope, isa in itertools.product(curves, shapes, sizes, scopes, isas)
+        for curve, shape, n, batch, scope, isa, precompute, count in itertools.product(
+            curves, shapes, sizes, batches, scopes, isas, precomputes, threads
+        )
     ]
+
+
+def controls(cases: Sequence[Case]) -> list[Case]:
+    """One case a curve with independent points, at its median size: the control of related inputs."""
+    by_curve: dict[str, list[Question]] = {}
+    for case in cases:
+        question = question_of(case)
+        by_curve.setdefault(question.curve, []).append(question)
+    picked = (sorted(asked, key=lambda q: q.n)[(len(asked) - 1) // 2] for asked in by_curve.values())
+    return [msm_case(replace(question, inputs=Kind.INDEPENDENT)) for question in picked]

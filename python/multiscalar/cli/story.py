@@ -95,9 +95,12 @@ def stability(
 
 def _cases(names: Sequence[str], sizes: Sequence[int], seed: int, threads: int | None) -> list[Case]:
     return questions(
-        curves=names, sizes=sizes, shapes=["uniform"], scopes=o.scopes("end-to-end"), isas=["auto"], seed=seed,
-        threads=threads, batch=1, precompute=None,
-    )  # fmt: skip
+        curves=names,
+        sizes=sizes,
+        scopes=o.scopes("end-to-end"),
+        seed=seed,
+        threads=[threads],
+    )
 
 
 def _gpu_here() -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..curves import Curve
     from ..point import Point
 
-__all__ = ["Kind", "MsmInputs", "Question", "msm_case"]
+__all__ = ["Kind", "MsmInputs", "Question", "msm_case", "question_of"]
 
 
 class Kind(StrEnum):
@@ -144,6 +144,13 @@ def _hex(point: object) -> str:
 
 
 _store = _Store()
+
+
+def question_of(case: Case) -> Question:
+    """The question of a case that `msm_case` made."""
+    labels: dict[str, Any] = dict(case.labels)
+    labels["scope"], labels["inputs"] = Scope(labels["scope"]), Kind(labels["inputs"])
+    return Question(**labels)
 
 
 def msm_case(question: Question) -> Case:
