@@ -125,7 +125,8 @@ def test_an_unwritable_cache_is_a_fault(made: Path, monkeypatch: pytest.MonkeyPa
     assert "cannot build in" in fault.reason
 
 
-def test_without_a_toolchain_the_reason_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_toolchain_the_reason_names_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MULTISCALAR_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(recipes.shutil, "which", lambda _: None)
     states = {peer.name: peer for peer in statuses()}
     for name, tool in (("gnark", "go.dev"), ("arkworks", "rustup")):

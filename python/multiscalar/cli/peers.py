@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..lab.peers import Fault, PeerStatus, statuses
 from ..lab.peers.build import build_peer, cache_folder
+from ..lab.peers.pack import pack as pack_peers
 from ..lab.peers.registry import PEERS, PeerSpec, find
 
 __all__ = ["app"]
@@ -42,16 +44,38 @@ def build(
     names: Annotated[list[str] | None, typer.Argument(help="Peers to build; all that can be built, if none.")] = None,
 ) -> None:
     """Build peers into the user's cache: release, link-time optimisation, native CPU."""
-    asked = [find(name) for name in names or ()]
-    unknown = [spec for spec in asked if isinstance(spec, Fault)]
-    for fault in unknown:
-        typer.echo(fault.reason, err=True)
-    if unknown:
-        raise typer.Exit(2)
-    specs = [spec for spec in asked if not isinstance(spec, Fault)] or list(PEERS.values())
+    specs = _specs(names)
     failed = [spec for spec in specs if not _build(spec, strict=bool(names))]
     if failed:
         raise typer.Exit(3)
+
+
+@app.command()
+def pack(
+    folder: Annotated[Path, typer.Argument(help="Folder that will serve as MULTISCALAR_CACHE_DIR elsewhere.")],
+    names: Annotated[list[str] | None, typer.Argument(help="Peers to carry; all that are built, if none.")] = None,
+) -> None:
+    """Copy built peers into a folder for a machine that cannot build them."""
+    try:
+        carried = pack_peers(_specs(names), folder)
+    except OSError as error:
+        typer.echo(f"cannot pack into {folder}: {error}", err=True)
+        raise typer.Exit(1) from None
+    for program in carried:
+        typer.echo(program)
+    if not carried:
+        typer.echo("nothing is built; run: msm peers build", err=True)
+        raise typer.Exit(3)
+
+
+def _specs(names: list[str] | None) -> list[PeerSpec]:
+    asked = [find(name) for name in names or PEERS]
+    unknown = [spec.reason for spec in asked if isinstance(spec, Fault)]
+    for reason in unknown:
+        typer.echo(reason, err=True)
+    if unknown:
+        raise typer.Exit(2)
+    return [spec for spec in asked if not isinstance(spec, Fault)]
 
 
 def _build(spec: PeerSpec, *, strict: bool) -> bool:

@@ -1,9 +1,10 @@
 """Builds peers into the user's cache and finds them there again.
 
 A build lies in `<cache>/peers/<name>/<digest>/`, the digest covering sources, recipe, toolchain, flags and CPU: a
-change in any of them is another build, and an old one is never taken for it. Sources are copied before they are
-built, because the package may be installed where nobody may write. One build of a peer at a time, held by a file
-lock; a finished build appears by one rename.
+change in any of them is another build, and an old one is never taken for it. A program that was built elsewhere and
+carried here (`pack`) lies in `<cache>/peers/<name>/carried/`; it serves where nothing was built here. Sources are
+copied before they are built, because the package may be installed where nobody may write. One build of a peer at a
+time, held by a file lock; a finished build appears by one rename.
 """
 
 from __future__ import annotations
@@ -28,9 +29,19 @@ from .faults import Fault, FaultKind
 from .recipes import Recipe, cpu_flags
 from .registry import PeerSpec
 
-__all__ = ["PeerStatus", "Program", "build_peer", "cache_folder", "program_of", "sources_folder", "status_of"]
+__all__ = [
+    "PeerStatus",
+    "Program",
+    "build_peer",
+    "cache_folder",
+    "carried_folder",
+    "find_built",
+    "program_of",
+    "sources_folder",
+    "status_of",
+]
 
-_FACTS = "build.json"
+FACTS = "build.json"
 _BUILD_LIMIT_S = 3600
 # Not part of the sources: what a build or an editor leaves in a checkout.
 _IGNORED = shutil.ignore_patterns("target", "*.pyc", "__pycache__", ".*")
@@ -47,7 +58,9 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class PeerStatus:
-    """`state` is "ready", "to build" or "UNAVAILABLE"; `note` is the version, the command to run, or the reason."""
+    """`state` is "ready", "ready (carried)", "to build" or "UNAVAILABLE"; `note` tells the versions, the command that
+    would build it, or the reason.
+    """
 
     name: str
     title: str
@@ -73,12 +86,13 @@ def sources_folder() -> Path | None:
 
 def status_of(spec: PeerSpec) -> PeerStatus:
     """Whether the peer can be used now, after a build, or not at all. Builds nothing."""
-    missing = spec.recipe.missing()
-    ready = None if missing else _ready(spec, spec.recipe)
-    if missing:
+    ready, missing = find_built(spec, spec.recipe), spec.recipe.missing()
+    if ready is not None:
+        told = {key: ready.facts[key] for key in spec.recipe.versions() if key in ready.facts}
+        state = "ready (carried)" if ready.facts.get("carried") else "ready"
+        note = ", ".join(f"{key} {value}" for key, value in told.items())
+    elif missing:
         state, note = "UNAVAILABLE", missing
-    elif ready is not None:
-        state, note = "ready", ", ".join(f"{key} {value}" for key, value in spec.recipe.versions().items())
     elif sources_folder() is None:
         state, note = "UNAVAILABLE", "the sources of the peers are not part of this installation"
     else:
@@ -89,11 +103,11 @@ def status_of(spec: PeerSpec) -> PeerStatus:
 def program_of(spec: PeerSpec, *, threads: int, build: bool, say: Callable[[str], None]) -> Program | Fault:
     """The program that measures `threads` threads; built on first use, with one line to `say`."""
     recipe = spec.recipe_for(threads)
-    if missing := recipe.missing():
-        return Fault(FaultKind.UNAVAILABLE, missing)
-    found = _ready(spec, recipe)
+    found = find_built(spec, recipe)
     if found is not None:
         return found
+    if missing := recipe.missing():
+        return Fault(FaultKind.UNAVAILABLE, missing)
     if not build:
         return Fault(FaultKind.UNAVAILABLE, f"not built; run: msm peers build {spec.name}")
     say(f"building peer {spec.name} (once, some minutes; log in {_home(spec)})")
@@ -111,7 +125,7 @@ def build_peer(spec: PeerSpec, recipe: Recipe) -> Program | Fault:
     try:
         home.mkdir(parents=True, exist_ok=True)
         with _lock(home / "lock"):
-            found = _ready(spec, recipe)
+            found = _read(_folder(spec, recipe), recipe) if recipe.sources else find_built(spec, recipe)
             if found is not None or sources is None:
                 return found or Fault(FaultKind.UNAVAILABLE, "nothing to build")
             return _build(spec, recipe, sources, home)
@@ -152,7 +166,7 @@ def _build(spec: PeerSpec, recipe: Recipe, sources: Path, home: Path) -> Program
         return Fault(FaultKind.UNAVAILABLE, f"build took over {_BUILD_LIMIT_S} s (log: {log})")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    return _ready(spec, recipe) or Fault(FaultKind.UNAVAILABLE, "the build vanished from the cache")
+    return _read(_folder(spec, recipe), recipe) or Fault(FaultKind.UNAVAILABLE, "the build vanished from the cache")
 
 
 def _install(program: Path, facts: Mapping[str, Any], folder: Path) -> None:
@@ -161,21 +175,31 @@ def _install(program: Path, facts: Mapping[str, Any], folder: Path) -> None:
         whole = Path(staging) / folder.name
         whole.mkdir()
         shutil.copy2(program, whole / program.name)
-        (whole / _FACTS).write_text(json.dumps({**facts, "program": program.name}, indent=1) + "\n")
+        (whole / FACTS).write_text(json.dumps({**facts, "program": program.name}, indent=1) + "\n")
         shutil.rmtree(folder, ignore_errors=True)  # only ever a spoilt one: a good one is not built again
         os.replace(whole, folder)
 
 
-def _ready(spec: PeerSpec, recipe: Recipe) -> Program | None:
+def find_built(spec: PeerSpec, recipe: Recipe) -> Program | None:
+    """The program if it needs no build: built here before, carried here, or an installed Python package."""
     if recipe.sources is None:
-        return Program(recipe.command(Path()), {}, recipe.versions())
-    folder = _folder(spec, recipe)
+        return None if recipe.missing() else Program(recipe.command(Path()), {}, recipe.versions())
+    return _read(_folder(spec, recipe), recipe) or _read(carried_folder(spec, recipe, cache_folder()), recipe)
+
+
+def carried_folder(spec: PeerSpec, recipe: Recipe, cache: Path) -> Path:
+    """Where a program that was built on another machine lies in a cache."""
+    return cache / spec.name / "carried" / recipe.key
+
+
+def _read(folder: Path, recipe: Recipe) -> Program | None:
     try:
-        facts = json.loads((folder / _FACTS).read_text())
+        facts = json.loads((folder / FACTS).read_text())
         program = folder / str(facts["program"])
+        needed = frozenset(facts.get("cpu_flags", ()))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if program.parent != folder or not os.access(program, os.X_OK):
+    if program.parent != folder or not os.access(program, os.X_OK) or not needed <= cpu_flags():
         return None
     return Program(recipe.command(program), {}, facts)
 

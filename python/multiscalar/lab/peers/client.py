@@ -116,12 +116,15 @@ def open_peer(
 ) -> Peer | Fault:
     """Open the peer `name`, or one of its paths as `name:path`; built first if need be, with one line to `say`.
 
-    `threads` chooses between builds where a library has one for exactly one thread.
+    `threads` chooses between builds where a library has one for exactly one thread. `snarkvm:cuda` is sppark called
+    as snarkVM calls it, and `snarkvm:dispatch` snarkVM's choice between that and its CPU path (`dispatching`).
     """
     from .build import program_of
     from .registry import find
 
-    base, _, path = name.partition(":")
+    if name == "snarkvm:dispatch":
+        return _open_dispatch(threads=threads, build=build, say=say)
+    base, _, path = ("sppark:snarkvm" if name == "snarkvm:cuda" else name).partition(":")
     spec = find(base)
     if isinstance(spec, Fault):
         return spec
@@ -134,8 +137,26 @@ def open_peer(
     if path and path not in peer.hello.paths:
         peer.close()
         return Fault(FaultKind.UNAVAILABLE, f"{base} has no path {path!r}; it has {', '.join(peer.hello.paths)}")
+    if spec.place == "gpu" and not peer.hello.devices:
+        peer.close()
+        return Fault(FaultKind.UNAVAILABLE, f"{base} found no GPU")
     peer.path, peer.place, peer.built = path or spec.path, spec.place, program.facts
     return peer
+
+
+def _open_dispatch(*, threads: int, build: bool, say: Callable[[str], None] | None) -> Peer | Fault:
+    from .dispatching import DispatchingPeer
+
+    halves: list[Peer] = []
+    for half in ("snarkvm:batched", "snarkvm:cuda"):
+        peer = open_peer(half, threads=threads, build=build, say=say)
+        if isinstance(peer, Fault):
+            for opened in halves:
+                opened.close()
+            return peer
+        halves.append(peer)
+    cpu, gpu = halves
+    return DispatchingPeer(cpu.process, cpu.hello, cpu.path, "any", cpu.built, gpu=gpu)
 
 
 def _to_stderr(line: str) -> None:

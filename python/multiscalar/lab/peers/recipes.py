@@ -1,4 +1,4 @@
-"""How a peer's program is made: with cargo, with go, or not at all because it is a Python module.
+"""How a peer's program is made: with cargo, with go, or not at all because it is a Python module (GPU: `cuda_recipe`).
 
 A recipe names its tool, what is missing, the command and the environment. Programs are built as their authors build
 for speed: release, link-time optimisation, the native CPU, hand-written assembly on. All of it goes into the record.
@@ -6,6 +6,7 @@ for speed: release, link-time optimisation, the native CPU, hand-written assembl
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import importlib.util
 import os
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["CargoRecipe", "GoRecipe", "PythonRecipe", "Recipe", "Step"]
+__all__ = ["AbsentRecipe", "CargoRecipe", "GoRecipe", "PythonRecipe", "Recipe", "Step", "output_of"]
 
 # Least level whose flags are all there: Go's names for the x86-64 levels.
 _GOAMD64 = (("v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}), ("v3", {"avx2", "bmi2", "fma"}))
@@ -99,7 +100,7 @@ class CargoRecipe:
     def versions(self) -> dict[str, str]:
         """Compiler and flags."""
         return {
-            "rustc": _output("rustc", "--version"),
+            "rustc": output_of("rustc", "--version"),
             "RUSTFLAGS": "-C target-cpu=native",
             "profile": "release, lto=fat, codegen-units=1",
             "features": "default" if self.default_features else "no default features",
@@ -145,7 +146,7 @@ class GoRecipe:
 
     def versions(self) -> dict[str, str]:
         """Toolchain and flags."""
-        return {"go": _output("go", "version"), "GOAMD64": _go_level(), "flags": "-trimpath -mod=readonly"}
+        return {"go": output_of("go", "version"), "GOAMD64": _go_level(), "flags": "-trimpath -mod=readonly"}
 
     def step(self, sources: Path, scratch: Path) -> Step:
         """`go build`."""
@@ -204,7 +205,47 @@ class PythonRecipe:
         return (sys.executable, "-m", self.module)
 
 
-def _output(*command: str) -> str:
+@dataclass(frozen=True, slots=True)
+class AbsentRecipe:
+    """A peer that cannot be had, and why."""
+
+    reason: str
+
+    @property
+    def key(self) -> str:
+        """Nothing is built."""
+        return "absent"
+
+    @property
+    def sources(self) -> str | None:
+        """Nothing is built."""
+        return None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Nothing is built."""
+        return ()
+
+    def missing(self) -> str | None:
+        """Always the reason."""
+        return self.reason
+
+    def versions(self) -> dict[str, str]:
+        """None are known."""
+        return {}
+
+    def step(self, sources: Path, scratch: Path) -> Step:
+        """There is none."""
+        raise NotImplementedError(self.reason)
+
+    def command(self, program: Path) -> tuple[str, ...]:
+        """There is none."""
+        raise NotImplementedError(self.reason)
+
+
+@functools.cache
+def output_of(*command: str) -> str:
+    """What a tool prints about itself, asked once; "unknown" when it does not answer."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from .cuda_recipe import CudaRecipe
 from .faults import Fault, FaultKind
-from .recipes import CargoRecipe, GoRecipe, PythonRecipe, Recipe
+from .recipes import AbsentRecipe, CargoRecipe, GoRecipe, PythonRecipe, Recipe
 
 __all__ = ["PEERS", "PeerSpec", "find", "peer_names"]
 
@@ -30,6 +31,8 @@ class PeerSpec:
         """The build that measures `threads` threads."""
         return self.serial if self.serial is not None and threads == 1 else self.recipe
 
+
+_ICICLE_V3: Final = "ICICLE v3's CUDA backend is a licensed binary, and this release has no program that drives it"
 
 PEERS: Final[dict[str, PeerSpec]] = {
     spec.name: spec
@@ -60,6 +63,30 @@ PEERS: Final[dict[str, PeerSpec]] = {
             recipe=CargoRecipe("peer-halo2curves"),
         ),
         PeerSpec(
+            name="icicle-v2",
+            title="ICICLE v2.8, CUDA",
+            curves=("bn254", "bls12-377", "bls12-381"),
+            recipe=CudaRecipe("peer-icicle-v2", fetches=("go",)),
+            path="cuda",
+            place="gpu",
+        ),
+        PeerSpec(
+            name="icicle-v3.2",
+            title="ICICLE v3.2, CPU and CUDA backends",
+            curves=("bn254", "bls12-377", "bls12-381"),
+            recipe=AbsentRecipe(_ICICLE_V3),
+            path="cuda",
+            place="gpu",
+        ),
+        PeerSpec(
+            name="icicle-v3.9",
+            title="ICICLE v3.9, CPU and CUDA backends",
+            curves=("bn254", "bls12-377", "bls12-381"),
+            recipe=AbsentRecipe(_ICICLE_V3),
+            path="cuda",
+            place="gpu",
+        ),
+        PeerSpec(
             name="py-arkworks",
             title="py-arkworks-bls12381, arkworks from Python",
             curves=("bls12-381",),
@@ -70,6 +97,15 @@ PEERS: Final[dict[str, PeerSpec]] = {
             title="snarkVM's VariableBase::msm, Rust, CPU",
             curves=("bls12-377",),
             recipe=CargoRecipe("peer-snarkvm"),
+            path="batched",
+        ),
+        PeerSpec(
+            name="sppark",
+            title="sppark, CUDA; path snarkvm calls it as snarkVM does",
+            curves=("bn254", "bls12-377", "bls12-381"),
+            recipe=CudaRecipe("peer-sppark"),
+            path="cuda",
+            place="gpu",
         ),
         PeerSpec(
             name="zksnake",

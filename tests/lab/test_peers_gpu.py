@@ -1,0 +1,116 @@
+"""GPU peers without a GPU: recipes, carrying, and snarkVM's dispatch over test peers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from multiscalar.lab.peers import Fault, FaultKind, Peer, RunAnswer, cuda_recipe, open_peer, open_program, pack, recipes
+from multiscalar.lab.peers import build as building
+from multiscalar.lab.peers.build import carried_folder, find_built, program_of, status_of
+from multiscalar.lab.peers.dispatching import CUTOFF, DispatchingPeer
+from multiscalar.lab.peers.registry import PEERS
+from peer_inputs import FAKES, usual, workload
+
+
+def fake(name: str) -> Peer:
+    peer = open_program([sys.executable, str(FAKES / f"{name}.py")])
+    assert isinstance(peer, Peer), peer
+    return peer
+
+
+@pytest.fixture
+def no_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine without any toolchain, and its empty cache."""
+    monkeypatch.setenv("MULTISCALAR_CACHE_DIR", str(tmp_path / "there"))
+    monkeypatch.setattr(recipes.shutil, "which", lambda _: None)
+    return tmp_path / "there"
+
+
+def carry(name: str, cache: Path, program: str, flags: list[str]) -> None:
+    """Lay a program into a cache as `pack` does."""
+    spec = PEERS[name]
+    folder = carried_folder(spec, spec.recipe, cache / "peers")
+    folder.mkdir(parents=True)
+    (folder / "program").write_text(program)
+    (folder / "program").chmod(0o755)
+    (folder / "build.json").write_text(json.dumps({"program": "program", "carried": True, "cpu_flags": flags}))
+
+
+def test_without_compilers_a_gpu_peer_says_what_is_missing(no_tools: Path) -> None:
+    fault = open_peer("sppark")
+    assert isinstance(fault, Fault)
+    assert fault.status == FaultKind.UNAVAILABLE
+    assert "cargo is not installed" in fault.reason
+
+
+def test_the_compiler_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    compiler = tmp_path / "nvcc"
+    compiler.write_text("#!/bin/sh\necho 'Build cuda_13'\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("NVCC", str(compiler))
+    monkeypatch.setenv("CUDA_ARCHS", "75,90")
+    recipe = PEERS["sppark"].recipe
+    assert cuda_recipe.nvcc() == compiler
+    assert recipe.versions()["nvcc"] == "Build cuda_13"
+    step = recipe.step(tmp_path, tmp_path / "scratch")
+    assert step.env["CUDA_ARCHS"] == "75,90"
+    assert step.folder == tmp_path / "sppark"
+
+
+def test_a_carried_program_serves_where_nothing_can_be_built(no_tools: Path) -> None:
+    carry("sppark", no_tools, "#!/bin/sh\nexit 7\n", [])
+    spec = PEERS["sppark"]
+    assert status_of(spec).state == "ready (carried)"
+    program = program_of(spec, threads=1, build=True, say=print)
+    assert not isinstance(program, Fault)
+    assert open_peer("sppark") == Fault(FaultKind.CRASHED, "exited with 7")
+
+
+def test_a_program_for_another_cpu_is_not_taken(no_tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    carry("blst", no_tools, "", ["avx2", "no_such_feature"])
+    assert find_built(PEERS["blst"], PEERS["blst"].recipe) is None
+    monkeypatch.setattr(building, "cpu_flags", lambda: frozenset({"avx2", "no_such_feature"}))
+    assert find_built(PEERS["blst"], PEERS["blst"].recipe) is not None
+
+
+def test_pack_copies_what_is_built_with_its_facts(no_tools: Path, tmp_path: Path) -> None:
+    carry("sppark", no_tools, "kernels", [])
+    (copied,) = pack.pack([PEERS["sppark"], PEERS["blst"], PEERS["py-arkworks"]], tmp_path / "folder")
+    assert copied.read_text() == "kernels"
+    assert copied.is_relative_to(tmp_path / "folder" / "peers" / "sppark" / "carried")
+    assert json.loads((copied.parent / "build.json").read_text())["carried"] is True
+
+
+def test_a_gpu_peer_without_a_device_is_unavailable(no_tools: Path) -> None:
+    hello = {"name": "sppark", "version": "0", "curves": [], "groups": [], "devices": [], "paths": ["cuda", "snarkvm"],
+             "scopes": [], "options": [], "timed": ""}  # fmt: skip
+    carry("sppark", no_tools, f"#!/bin/sh\nread line\necho '{json.dumps(hello)}'\nread line\n", [])
+    assert open_peer("snarkvm:cuda") == Fault(FaultKind.UNAVAILABLE, "sppark found no GPU")
+
+
+@pytest.mark.parametrize(("half", "reason"), [("flaky", None), ("crashing", "SIGABRT")])
+def test_dispatch_takes_the_gpu_above_the_cutoff_and_tells_of_a_fallback(
+    half: str, reason: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("multiscalar.lab.peers.dispatching.CUTOFF", 3)
+    work = workload("bls12-377", usual("bls12-377", 4), tmp_path)
+    cpu, gpu = fake("echo"), fake(half)
+    gpu.path = gpu.hello.paths[0]
+    peer = DispatchingPeer(cpu.process, cpu.hello, gpu=gpu)
+    loaded = peer.load(curve=work.curve, n=4, points=work.points, scalars=work.scalars)
+    below, above = peer.run(n=3, scope="resident-bases"), peer.run(n=4, scope="end-to-end")
+    facts = peer.facts()
+    peer.close()
+    assert not isinstance(loaded, Fault)
+    assert isinstance(below, RunAnswer)
+    assert isinstance(above, RunAnswer)
+    assert below.where == "cpu"
+    assert "fallback_reason" not in below.evidence
+    assert (above.x, above.y, above.is_infinity) == work.expected(4)
+    assert above.where == ("cuda" if reason is None else "cpu")
+    assert (reason or "") in above.evidence.get("fallback_reason", "")
+    assert facts["path"] == "dispatch"
+    assert CUTOFF == 1024, "snarkVM 4.12's cutoff"
