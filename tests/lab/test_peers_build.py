@@ -12,6 +12,7 @@ import pytest
 from multiscalar.cli.peers import app
 from multiscalar.lab.peers import Fault, FaultKind, build, open_peer, peer_names, recipes, statuses
 from multiscalar.lab.peers.build import Program, build_peer, program_of, sources_folder, status_of
+from multiscalar.lab.peers.lockfile import locked_closure
 from multiscalar.lab.peers.recipes import CargoRecipe, GoRecipe, Step
 from multiscalar.lab.peers.registry import PEERS, PeerSpec
 from typer.testing import CliRunner
@@ -32,6 +33,10 @@ class ScriptRecipe:
 
     def versions(self) -> dict[str, str]:
         return {"flags": self.flags}
+
+    def pinned(self, sources: Path) -> str:
+        lock = sources / "pins.lock"
+        return lock.read_text() if lock.is_file() else ""
 
     def step(self, sources: Path, scratch: Path) -> Step:
         self.builds.append(sources)
@@ -85,6 +90,47 @@ def test_a_change_asks_for_a_new_build(made: Path, change: str) -> None:
         (made / "make.py").write_text(MAKE + "# changed\n")
     second = built(ScriptRecipe(flags="faster" if change == "flags" else "fast"))
     assert second.command != first.command
+
+
+LOCK = """
+[[package]]
+name = "peer-a"
+version = "0.1.0"
+dependencies = ["shared", "twice 2.0.0"]
+
+[[package]]
+name = "peer-b"
+version = "0.1.0"
+dependencies = ["twice 1.0.0"]
+
+[[package]]
+name = "shared"
+version = "3.1.0"
+checksum = "aa"
+dependencies = ["peer-a"]
+
+[[package]]
+name = "twice"
+version = "1.0.0"
+checksum = "bb"
+
+[[package]]
+name = "twice"
+version = "2.0.0"
+checksum = "cc"
+"""
+
+
+def test_a_package_depends_on_its_own_part_of_a_lock_file(tmp_path: Path) -> None:
+    lock = tmp_path / "Cargo.lock"
+    lock.write_text(LOCK)
+    assert locked_closure(lock, "peer-a").splitlines() == ["peer-a 0.1.0 -", "shared 3.1.0 aa", "twice 2.0.0 cc"]
+    assert locked_closure(lock, "peer-b").splitlines() == ["peer-b 0.1.0 -", "twice 1.0.0 bb"]
+    before = locked_closure(lock, "peer-a")
+    lock.write_text(LOCK.replace('"bb"', '"dd"'))
+    assert locked_closure(lock, "peer-a") == before
+    lock.write_text(LOCK.replace('"cc"', '"dd"'))
+    assert locked_closure(lock, "peer-a") != before
 
 
 def test_a_failed_build_says_why_and_where(made: Path) -> None:
@@ -151,7 +197,7 @@ def test_sources_of_every_recipe_are_part_of_the_package() -> None:
             for part in recipe.parts:
                 assert (folder / str(recipe.sources) / part).exists(), (spec.name, part)
             if isinstance(recipe, CargoRecipe):
-                assert "Cargo.lock" in recipe.parts
+                assert f"{recipe.package} " in recipe.pinned(folder / "rust")
             if isinstance(recipe, GoRecipe):
                 assert (folder / str(recipe.sources) / "go.sum").is_file()
 

@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,7 +157,7 @@ def _build(spec: PeerSpec, recipe: Recipe, sources: Path, home: Path) -> Program
         facts = {
             **recipe.versions(),
             "command": " ".join(step.command[:-1] if step.command[-1] == "." else step.command),
-            "sources": _digest_of(sources / recipe.sources, recipe.parts),
+            "sources": _digest_of(sources / recipe.sources, recipe),
             "cpu": _cpu_name(),
             "seconds": round(time.time() - started),
         }
@@ -213,14 +213,14 @@ def _folder(spec: PeerSpec, recipe: Recipe) -> Path:
     sources = sources_folder()
     inputs = [recipe.key, json.dumps(recipe.versions(), sort_keys=True), _cpu_name()]
     if recipe.sources is not None and sources is not None:
-        inputs.append(_digest_of(sources / recipe.sources, recipe.parts))
+        inputs.append(_digest_of(sources / recipe.sources, recipe))
     return _home(spec) / hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:16]
 
 
-def _digest_of(folder: Path, parts: Sequence[str]) -> str:
-    """SHA-256 over the names and contents of all source files of these parts."""
-    total = hashlib.sha256()
-    for part in parts:
+def _digest_of(folder: Path, recipe: Recipe) -> str:
+    """SHA-256 over the names and contents of all source files of a program, and what is pinned for it."""
+    total = hashlib.sha256(recipe.pinned(folder).encode())
+    for part in recipe.parts:
         root = folder / part
         for path in [root] if root.is_file() else sorted(root.rglob("*")):
             inner = path.relative_to(folder)

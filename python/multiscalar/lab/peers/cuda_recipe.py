@@ -41,7 +41,11 @@ class CudaRecipe:
     @property
     def parts(self) -> tuple[str, ...]:
         """The protocol, the shared GPU crate, the program."""
-        return ("Cargo.toml", "protocol", "gpu", self.package.removeprefix("peer-"))
+        return ("protocol", "gpu", self.package.removeprefix("peer-"))
+
+    def pinned(self, sources: Path) -> str:
+        """The lock file is its own, and one of the parts."""
+        return ""
 
     def missing(self) -> str | None:
         """Compilers and tools; a GPU is needed to run it, not to build it."""

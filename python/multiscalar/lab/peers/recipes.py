@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from .lockfile import locked_closure
+
 __all__ = ["AbsentRecipe", "CargoRecipe", "GoRecipe", "PythonRecipe", "Recipe", "Step", "output_of"]
 
 # Least level whose flags are all there: Go's names for the x86-64 levels.
@@ -50,7 +52,11 @@ class Recipe(Protocol):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What in that folder this program is made of: a change elsewhere asks for no new build."""
+        """Files and folders there that this program is made of: a change elsewhere asks for no new build."""
+        ...
+
+    def pinned(self, sources: Path) -> str:
+        """What a lock file shared with other programs pins for this one."""
         ...
 
     def missing(self) -> str | None:
@@ -89,9 +95,12 @@ class CargoRecipe:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The workspace's own files, the shared library, and the program."""
-        program = self.package.removeprefix("peer-")
-        return ("Cargo.toml", "Cargo.lock", "version.rs", "protocol", program)
+        """The shared library and the program."""
+        return ("protocol", self.package.removeprefix("peer-"))
+
+    def pinned(self, sources: Path) -> str:
+        """The package's part of the workspace's lock file."""
+        return locked_closure(sources / "Cargo.lock", self.package)
 
     def missing(self) -> str | None:
         """cargo is all that is needed; the crates come from cargo's registry."""
@@ -140,6 +149,10 @@ class GoRecipe:
         """All of the module."""
         return (".",)
 
+    def pinned(self, sources: Path) -> str:
+        """go.sum is one of the parts."""
+        return ""
+
     def missing(self) -> str | None:
         """go is all that is needed; modules come from the module proxy."""
         return None if shutil.which("go") else "go is not installed; get it from go.dev"
@@ -181,6 +194,10 @@ class PythonRecipe:
     def parts(self) -> tuple[str, ...]:
         """Nothing is built."""
         return ()
+
+    def pinned(self, sources: Path) -> str:
+        """Nothing is built."""
+        return ""
 
     def missing(self) -> str | None:
         """The package must be installed beside this one."""
@@ -225,6 +242,10 @@ class AbsentRecipe:
     def parts(self) -> tuple[str, ...]:
         """Nothing is built."""
         return ()
+
+    def pinned(self, sources: Path) -> str:
+        """Nothing is built."""
+        return ""
 
     def missing(self) -> str | None:
         """Always the reason."""
