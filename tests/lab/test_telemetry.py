@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from multiscalar.lab import machine
+from multiscalar.lab.telemetry.gpm import Gpm
 from multiscalar.lab.telemetry.host import HostSampler
 from multiscalar.lab.telemetry.nvml import Device, open_device
 from multiscalar.lab.telemetry.sampler import Sampler
@@ -64,6 +65,25 @@ def test_event_reasons_have_names():
 def test_a_silent_driver_has_no_facts_and_no_clock():
     device = Device(FakeNvml(), "h")
     assert (device.sample(), device.facts(), device.sm_clock()) == ({}, {}, None)
+
+
+def test_gpm_needs_two_samples_and_survives_refusal():
+    class Metrics(SimpleNamespace):
+        def __init__(self):
+            super().__init__(metrics=[SimpleNamespace(value=17.04, nvmlReturn=0) for _ in range(4)])
+
+    answers = {"nvmlGpmQueryDeviceSupport": SimpleNamespace(isSupportedDevice=1), "nvmlGpmSampleAlloc": object(),
+               "nvmlGpmSampleGet": None, "nvmlGpmMetricsGet": None}  # fmt: skip
+    nvml = FakeNvml(**answers)
+    nvml.c_nvmlGpmMetricsGet_t = Metrics
+    gpm = Gpm(nvml, "h")
+    assert gpm.read() == {}
+    assert gpm.read()["sm_util"] == 17.0
+    refusing = FakeNvml(**{**answers, "nvmlGpmSampleGet": None})
+    del refusing.nvmlGpmSampleGet
+    gpm = Gpm(refusing, "h")
+    assert (gpm.read(), gpm.read()) == ({}, {})
+    assert Gpm(FakeNvml(), "h").read() == {}
 
 
 def fake_cards(monkeypatch, *uuids):

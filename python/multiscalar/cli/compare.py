@@ -23,7 +23,7 @@ __all__ = ["command"]
 
 Files = Annotated[list[Path] | None, typer.Argument(help="Two records A and B, or one with --paths.")]
 Threshold = Annotated[float, typer.Option("--threshold", min=0.0, max=1.0, help="Difference that matters.")]
-Clock = Annotated[str, typer.Option("--by", help="wall or cpu time.")]
+Clock = Annotated[str, typer.Option("--by", help="wall, cpu, or auto: cpu for one-thread CPU rows.")]
 
 
 def command(
@@ -32,7 +32,7 @@ def command(
         str, typer.Option("--paths", help="Two paths, ours or peers: cpu,cuda or cpu,gnark.")
     ] = "cpu,cuda",
     threshold: Threshold = THRESHOLD,
-    by: Clock = "wall",
+    by: Clock = "auto",
     curve: o.CurveNames = "bn254",
     sizes: o.Sizes = None,
     preset: o.PresetOption = None,
@@ -53,9 +53,9 @@ def command(
     pair = o.words(paths, str, "two paths")
     if len(pair) != 2:
         raise o.fail(f"--paths takes two paths, got {paths!r}")
-    if by not in ("wall", "cpu"):
-        raise o.fail(f"--by is wall or cpu, not {by!r}")
-    clock = f"{by}_ns"
+    if by not in ("wall", "cpu", "auto"):
+        raise o.fail(f"--by is wall, cpu or auto, not {by!r}")
+    clock = by if by == "auto" else f"{by}_ns"
     if files:
         comparison = _of_files(files, pair, threshold, clock)
         typer.echo(verdicts_json(comparison) if form is Format.JSON else verdicts_table(comparison), nl=False)

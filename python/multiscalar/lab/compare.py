@@ -2,7 +2,8 @@
 
 The ratio of medians B/A decides by its bootstrap interval against a practical threshold; the lower
 quartiles must lean the same way, since a burst of a busy machine moves a median but hardly the quick half
-of the samples. What neither proves a difference nor sameness is AMBIGUOUS.
+of the samples. What neither proves a difference nor sameness is AMBIGUOUS. By `auto`, CPU subjects of one thread are
+judged by CPU time, which a busy machine hardly touches, and everything else by wall time.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Pair:
     b_us: float
     ratio: Interval
     verdict: Verdict
+    clock: str = "wall_ns"
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,12 @@ class Comparison:
     pairs: list[Pair]
     alone: list[str]
     warnings: list[str]
+    gates: bool = True
 
     @property
     def exit_code(self) -> int:
-        """1 if anything became slower, else 0: a gate for CI."""
-        return int(any(pair.verdict is Verdict.SLOWER for pair in self.pairs))
+        """1 if anything became slower between two records, else 0: a gate for CI. Paths of one record gate nothing."""
+        return int(self.gates and any(pair.verdict is Verdict.SLOWER for pair in self.pairs))
 
 
 def judge(a: Sequence[float], b: Sequence[float], threshold: float = THRESHOLD) -> tuple[Verdict, Interval]:
@@ -74,18 +77,27 @@ def judge(a: Sequence[float], b: Sequence[float], threshold: float = THRESHOLD) 
     return Verdict.AMBIGUOUS, ratio
 
 
-def _usable(cell: Cell, clock: str) -> bool:
-    return cell.status is Status.OK and bool(cell.times(clock))
+def _clock(asked: str, a: Cell, b: Cell) -> str:
+    """`auto` by what the two cells are."""
+    if asked != "auto":
+        return asked
+    serial = all(cell.place == "cpu" and cell.labels.get("threads") == 1 and cell.times("cpu_ns") for cell in (a, b))
+    return "cpu_ns" if serial else "wall_ns"
+
+
+def _usable(cell: Cell) -> bool:
+    return cell.status is Status.OK and bool(cell.samples)
 
 
 def _pair(name: str, a: Cell, b: Cell, threshold: float, clock: str) -> Pair:
+    clock = _clock(clock, a, b)
     times_a, times_b = a.times(clock), b.times(clock)
     verdict, ratio = judge(times_a, times_b, threshold)
-    return Pair(a.labels, name, float(np.median(times_a)) / 1e3, float(np.median(times_b)) / 1e3, ratio, verdict)
+    return Pair(a.labels, name, float(np.median(times_a)) / 1e3, float(np.median(times_b)) / 1e3, ratio, verdict, clock)
 
 
 def compare_records(
-    a: Measurements, b: Measurements, *, threshold: float = THRESHOLD, clock: str = "wall_ns"
+    a: Measurements, b: Measurements, *, threshold: float = THRESHOLD, clock: str = "auto"
 ) -> Comparison:
     """Cells that both records have, paired by labels and path."""
     pairs, alone = [], []
@@ -94,7 +106,7 @@ def compare_records(
         present = left or right
         assert present is not None
         name = f"{present.labels.get('curve', '')} n={present.labels['n']} {present.path}"
-        if left is None or right is None or not (_usable(left, clock) and _usable(right, clock)):
+        if left is None or right is None or not (_usable(left) and _usable(right)):
             side = "B" if left is None else "A" if right is None else "neither as ok"
             alone.append(f"{name}: only in {side}" if side in "AB" else f"{name}: not ok in both")
         else:
@@ -103,7 +115,7 @@ def compare_records(
 
 
 def compare_paths(
-    measurements: Measurements, a: str, b: str, *, threshold: float = THRESHOLD, clock: str = "wall_ns"
+    measurements: Measurements, a: str, b: str, *, threshold: float = THRESHOLD, clock: str = "auto"
 ) -> Comparison:
     """Path b against path a in one record, case by case."""
     by_case: dict[str, dict[str, Cell]] = {}
@@ -111,12 +123,12 @@ def compare_paths(
         by_case.setdefault(repr(sorted(cell.labels.items(), key=str)), {})[cell.path] = cell
     pairs, alone = [], []
     for cells in by_case.values():
-        if a in cells and b in cells and _usable(cells[a], clock) and _usable(cells[b], clock):
+        if a in cells and b in cells and _usable(cells[a]) and _usable(cells[b]):
             pairs.append(_pair(f"{b} against {a}", cells[a], cells[b], threshold, clock))
         else:
             shown = ", ".join(f"{path} {cells[path].status}" for path in (a, b) if path in cells)
             alone.append(f"n={next(iter(cells.values())).labels['n']}: {shown or 'neither path'}")
-    return Comparison(pairs, alone, [])
+    return Comparison(pairs, alone, [], gates=False)
 
 
 def _unlike(a: Measurements, b: Measurements) -> list[str]:

@@ -75,7 +75,7 @@ def baseline(joined: Sequence[Joined], expected_ns: float | None = None) -> Base
         device_ns=of(lambda j: j.sample.device_ns),
         sm_mhz=of(lambda j: j.number("sm_mhz")),
         cpu_mhz=of(lambda j: j.number("host_cpu_mhz")),
-        gpu_util=of(lambda j: j.number("gpu_util")),
+        gpu_util=of(lambda j: j.busy),
         memory_swing=of(lambda j: j.spread.get("mem_used")),
         fast=fast,
     )

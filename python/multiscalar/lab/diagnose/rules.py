@@ -64,7 +64,7 @@ def fallback(j: Joined, base: Baseline, trace: Trace) -> Part | None:
     said = sample.evidence.get("fallback_reason") or (sample.evidence.get("backend") == "cpu" and "backend is cpu")
     if said:
         return Part(excess, f"the subject says so: {said}")
-    util, launches = j.number("gpu_util"), sample.evidence.get("launches")
+    util, launches = j.busy, sample.evidence.get("launches")
     idle = launches == 0 or (util is not None and util < _IDLE_UTIL)
     if idle and sample.cpu_ns is not None and sample.cpu_ns > _FULL_CPU * sample.wall_ns:
         cpus = sample.cpu_ns / sample.wall_ns
@@ -232,7 +232,7 @@ def utilisation(j: Joined, base: Baseline, trace: Trace) -> Part | None:
     """The GPU stood idle inside the call, more than in fast ones: where the time went, not yet why."""
     if trace.place == "cpu":
         return None
-    util = j.number("gpu_util")
+    util = j.busy
     if util is None:
         return None
     idle = j.sample.wall_ns * (1 - util / 100)
@@ -251,7 +251,7 @@ def _host_gap(j: Joined, base: Baseline) -> float:
     """How much more time passed outside device and copies than in a fast sample."""
     usual = base.wall_ns - (base.device_ns or 0) - (base.copy_ns or 0)
     if j.sample.device_ns is None:
-        util = j.number("gpu_util")
+        util = j.busy
         busy = j.sample.wall_ns * (util or 0.0) / 100
         return max(0.0, j.sample.wall_ns - base.wall_ns - max(0.0, busy - base.wall_ns))
     return max(0.0, _host_ns(j) - usual)

@@ -70,6 +70,12 @@ class Joined:
         value = self.state.get(name)
         return float(value) if isinstance(value, int | float) else None
 
+    @property
+    def busy(self) -> float | None:
+        """How busy the GPU was, in per cent: GPM's share of SM time where it is known, else NVML's utilisation."""
+        fine = self.number("sm_util")
+        return fine if fine is not None else self.number("gpu_util")
+
 
 def join(trace: Trace) -> list[Joined]:
     """Every sample with its telemetry."""

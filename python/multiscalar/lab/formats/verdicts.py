@@ -30,12 +30,13 @@ def verdicts_table(comparison: Comparison) -> str:
             time_text(pair.a_us),
             time_text(pair.b_us),
             f"{pair.ratio.value:.3f} [{pair.ratio.low:.3f}, {pair.ratio.high:.3f}]",
+            pair.clock.removesuffix("_ns"),
             str(pair.verdict),
         )
         for pair in comparison.pairs
     ]
-    header = ("size", "path", "case", "A", "B", "B/A [95%]", "verdict")
-    text = align(header, lines, frozenset({"path", "case", "verdict"})) if lines else "nothing to compare\n"
+    header = ("size", "path", "case", "A", "B", "B/A [95%]", "by", "verdict")
+    text = align(header, lines, frozenset({"path", "case", "by", "verdict"})) if lines else "nothing to compare\n"
     notes = [f"warning: {warning}" for warning in comparison.warnings] + comparison.alone
     return text + "".join(f"{note}\n" for note in notes)
 
@@ -51,6 +52,7 @@ def verdicts_json(comparison: Comparison) -> str:
             "ratio": pair.ratio.value,
             "low": pair.ratio.low,
             "high": pair.ratio.high,
+            "clock": pair.clock,
             "verdict": str(pair.verdict),
         }
         for pair in comparison.pairs

@@ -12,6 +12,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from .gpm import Gpm
+
 __all__ = ["EVENT_REASONS", "Device", "open_device"]
 
 # Bits of nvmlDeviceGetCurrentClocksEventReasons (NVML API reference).
@@ -37,6 +39,7 @@ class Device:
         self._nvml = nvml
         self._handle = handle
         self._silent: set[str] = set()
+        self._gpm = Gpm(nvml, handle)
 
     def _put(self, out: Fields, name: str, read: Callable[[], Any]) -> None:
         """Set a field if the driver answers; one that does not is never asked again."""
@@ -66,6 +69,7 @@ class Device:
         self._put(out, "pcie_tx_kbs", lambda: n.nvmlDeviceGetPcieThroughput(h, n.NVML_PCIE_UTIL_TX_BYTES))
         self._put(out, "pcie_rx_kbs", lambda: n.nvmlDeviceGetPcieThroughput(h, n.NVML_PCIE_UTIL_RX_BYTES))
         self._put(out, "pids", self._pids)
+        out.update(self._gpm.read())
         return out
 
     def sm_clock(self) -> float | None:
