@@ -107,24 +107,34 @@ def _gpu_here() -> bool:
     return registry.availability("cuda").usable
 
 
+# What a path of snarkVM's is made of: its own CPU path, and sppark called as snarkVM calls it.
+_MADE_OF = {"snarkvm:cuda": ("sppark",), "snarkvm:dispatch": ("snarkvm", "sppark")}
+
+
 def _ready(names: Sequence[str]) -> list[str]:
     """Peers that are built; one line on stderr for each that is not."""
+    out = []
+    for name in names:
+        reasons = [_not_ready(base) for base in _MADE_OF.get(name, (name.partition(":")[0],))]
+        missing = "; ".join(filter(None, reasons))
+        if missing:
+            typer.echo(f"{name}: {missing}; not measured", err=True)
+        else:
+            out.append(name)
+    return out
+
+
+def _not_ready(base: str) -> str:
+    """Why the peer cannot be measured now, or an empty text."""
     from ..lab.peers import Fault
     from ..lab.peers.build import status_of
     from ..lab.peers.registry import find
 
-    out = []
-    for name in names:
-        spec = find(name.partition(":")[0])
-        reason = spec.reason if isinstance(spec, Fault) else ""
-        if not isinstance(spec, Fault):
-            status = status_of(spec)
-            reason = "" if status.state == "ready" else f"{status.state}: {status.note}"
-        if reason:
-            typer.echo(f"{name}: {reason}; not measured", err=True)
-        else:
-            out.append(name)
-    return out
+    spec = find(base)
+    if isinstance(spec, Fault):
+        return spec.reason
+    status = status_of(spec)
+    return "" if status.state == "ready" else f"{status.state}: {status.note}"
 
 
 def _sentences(measurements: Measurements, curve: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..machine import usable_cpus
 from ..peers import Fault, Peer, open_peer, open_program
+from ..peers.registry import find
 from ..status import Status, SubjectError
 from ..subject import Case, Evidence, Place, Sample, Scope
 
@@ -22,8 +23,16 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgramSubject", "own_program", "peer_subject"]
 
-_PLACES = {"cpu": Place.CPU, "batched": Place.CPU, "cuda": Place.GPU, "gpu": Place.GPU, "dispatch": Place.ANY,
-           "auto": Place.ANY}  # fmt: skip
+# The last word of a path, or a place as a peer states it.
+_PLACES = {
+    "cpu": Place.CPU,
+    "batched": Place.CPU,
+    "cuda": Place.GPU,
+    "gpu": Place.GPU,
+    "dispatch": Place.ANY,
+    "auto": Place.ANY,
+    "any": Place.ANY,
+}
 _CALL_LIMIT_S = 300.0
 # What a program may tell of the card beside each sample -> our telemetry field and its factor.
 _STATE_NAMES = {
@@ -51,8 +60,8 @@ class ProgramSubject:
         limit_s: float = _CALL_LIMIT_S,
     ) -> None:
         self.name = name
-        self.place = place or _PLACES.get(name.partition(":")[2], Place.CPU)
-        self._place_known = place is not None or name.partition(":")[2] in _PLACES
+        self.place = place or Place.CPU
+        self._place_known = place is not None
         self._opener = opener
         self._limit_s = limit_s
         self._options = dict(options or {})
@@ -208,10 +217,23 @@ def _count(told: Mapping[str, Any], name: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def peer_subject(name: str, *, build: bool = True, say: Callable[[str], None] | None = None,
-                 options: Mapping[str, Any] | None = None) -> ProgramSubject:  # fmt: skip
+def peer_subject(
+    name: str,
+    *,
+    build: bool = True,
+    say: Callable[[str], None] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> ProgramSubject:
     """The peer `name` (or `name:path`), built on first use."""
-    return ProgramSubject(name, lambda threads: open_peer(name, threads=threads, build=build, say=say), options=options)
+    base, _, path = name.partition(":")
+    spec = find(base)
+    place = _PLACES.get(path) or (None if isinstance(spec, Fault) else _PLACES.get(spec.place))
+    return ProgramSubject(
+        name,
+        lambda threads: open_peer(name, threads=threads, build=build, say=say),
+        place=place,
+        options=options,
+    )
 
 
 def own_program(backend: str, env: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None,
