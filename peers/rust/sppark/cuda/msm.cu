@@ -28,6 +28,17 @@ typedef fr_t scalar_t;
 
 #include <msm/pippenger.cuh>
 
+// Points with an infinity flag, as snarkVM hands them over. sppark instantiates its kernels for affine_t only, and the
+// compiler's device pass does not see the host code below that would call for these two.
+typedef bucket_t::affine_inf_t flagged_t;
+
+template __global__ void accumulate<bucket_t, flagged_t::mem_t>(bucket_t::mem_t buckets[], uint32_t nwins, uint32_t wbits,
+                                                                flagged_t::mem_t points[],
+                                                                const vec2d_t<uint32_t> digits,
+                                                                const vec2d_t<uint32_t> histogram, uint32_t sid);
+template __global__ void batch_addition<bucket_t>(bucket_t::mem_t buckets[], const flagged_t::mem_t points[],
+                                                  size_t npoints, const uint32_t digits[], const uint32_t& ndigits);
+
 #ifndef __CUDA_ARCH__
 
 #include <memory>
@@ -38,7 +49,6 @@ typedef fr_t scalar_t;
 namespace {
 
 typedef msm_t<bucket_t, point_t, affine_t, scalar_t> plain_msm;
-typedef bucket_t::affine_inf_t flagged_t;
 typedef msm_t<bucket_t, point_t, flagged_t, scalar_t> flagged_msm;
 
 constexpr size_t LIMBS = sizeof(fp_t) / sizeof(uint64_t);
