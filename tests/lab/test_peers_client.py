@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from multiscalar.lab.peers import Fault, FaultKind, Peer, RunAnswer, open_program
+from multiscalar.lab.peers import Fault, FaultKind, Hello, Peer, RunAnswer, open_program
 from multiscalar.lab.peers.process import PeerProcess
 from multiscalar.lab.peers.protocol import parse_object, parse_run
 from peer_inputs import FAKES, Workload, usual, workload
@@ -21,6 +21,7 @@ GOOD_RUN = {
     "where": "cpu",
     "evidence": {},
 }
+HELLO = Hello("scripted", "1", ("bn254",), ("g1",), ("cpu",), ("cpu",), ("resident-bases",), (), "nothing")
 
 
 def fake(name: str, *arguments: str) -> Peer:
@@ -161,6 +162,24 @@ def test_junk_ends_the_peer() -> None:
     assert isinstance(first, Fault)
     assert "warning: something" in first.reason
     assert process.ask({"do": "hello"}, 10) == first
+
+
+def test_a_peer_that_speaks_unasked_is_ended() -> None:
+    """Its second line would be taken for the answer to the next request."""
+    process = scripted('{"ok": true}\n{"ok": true, "stale": 1}')
+    assert process.ask({"do": "hello"}, 10) == {"ok": True}
+    answer = process.ask({"do": "load"}, 10)
+    assert isinstance(answer, Fault)
+    assert "without being asked" in answer.reason
+
+
+def test_an_answer_without_sense_ends_the_peer() -> None:
+    peer = Peer(scripted('{"ok": true}', '{"ok": true, "ns": 7}'), HELLO)
+    files = {"points": Path("p"), "scalars": Path("s")}
+    first = peer.load(curve="bn254", n=1, **files)
+    assert isinstance(first, Fault)
+    assert first.reason.startswith("bad answer to load")
+    assert peer.load(curve="bn254", n=1, **files) == first
 
 
 def test_an_error_of_the_peer_does_not_end_it() -> None:

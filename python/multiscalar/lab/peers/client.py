@@ -64,7 +64,7 @@ class Peer:
             "form": form,
             "scalar_form": scalar_form,
         }
-        return _then(self.process.ask(request, limit_s), parse_load)
+        return self._ask(request, limit_s, parse_load)
 
     def run(
         self,
@@ -92,7 +92,17 @@ class Peer:
         }
         if n is not None:
             request["n"] = n
-        return _then(self.process.ask(request, limit_s), lambda answer: parse_run(answer, repeats))
+        return self._ask(request, limit_s, lambda answer: parse_run(answer, repeats))
+
+    def _ask(
+        self, request: Mapping[str, Any], limit_s: float, parse: Callable[[Mapping[str, Any]], T | Fault]
+    ) -> T | Fault:
+        """Ask and parse; a program whose answer makes no sense is ended, for its next one could be this one's."""
+        answer = self.process.ask(request, limit_s)
+        if isinstance(answer, Fault):
+            return answer
+        parsed = parse(answer)
+        return self.process.end(parsed) if isinstance(parsed, Fault) else parsed
 
     def close(self) -> None:
         """End the peer."""
@@ -104,7 +114,8 @@ def open_program(command: Sequence[str], env: Mapping[str, str] | None = None) -
     process = PeerProcess.start(command, env)
     if isinstance(process, Fault):
         return process
-    hello = _then(process.ask({"do": "hello"}, HELLO_LIMIT_S), parse_hello)
+    answer = process.ask({"do": "hello"}, HELLO_LIMIT_S)
+    hello = answer if isinstance(answer, Fault) else parse_hello(answer)
     if isinstance(hello, Fault):
         process.close()
         return hello
@@ -161,7 +172,3 @@ def _open_dispatch(*, threads: int, build: bool, say: Callable[[str], None] | No
 
 def _to_stderr(line: str) -> None:
     print(line, file=sys.stderr)
-
-
-def _then(answer: dict[str, Any] | Fault, parse: Callable[[Mapping[str, Any]], T | Fault]) -> T | Fault:
-    return answer if isinstance(answer, Fault) else parse(answer)

@@ -65,19 +65,36 @@ class PeerProcess:
             return self._fault
         line = self._exchange(json.dumps(request).encode() + b"\n", limit_s)
         answer = line if isinstance(line, Fault) else parse_object(line)
-        if isinstance(line, Fault) or (isinstance(answer, Fault) and b'"error"' not in line):
-            self._fault = answer if isinstance(answer, Fault) else None
-            self.close()
+        if isinstance(answer, Fault) and (isinstance(line, Fault) or b'"error"' not in line):
+            return self.end(answer)
         return answer
+
+    def end(self, fault: Fault) -> Fault:
+        """End the program because of `fault`, which answers everything asked from now on."""
+        self._fault = fault
+        self.close()
+        return fault
 
     def _exchange(self, request: bytes, limit_s: float) -> bytes | Fault:
         assert self._process.stdin is not None
+        if self._pending or self._speaks():
+            return Fault(FaultKind.ERROR, f"spoke without being asked: {self._pending[:80]!r}")
         try:
             self._process.stdin.write(request)
             self._process.stdin.flush()
         except OSError:
             return self._death()
         return self._read_line(time.monotonic() + limit_s, limit_s)
+
+    def _speaks(self) -> bool:
+        """Whether output waits although nothing was asked; a closed pipe is told by the exchange that follows."""
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            if selector.select(0):
+                self._pending += os.read(descriptor, 1 << 16)
+        return bool(self._pending)
 
     def _read_line(self, deadline: float, limit_s: float) -> bytes | Fault:
         assert self._process.stdout is not None
