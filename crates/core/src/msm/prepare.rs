@@ -1,7 +1,7 @@
 //! Bases in the engine's own form: validated, packed, in the Montgomery domain of the chosen arithmetic.
 
 use super::adder::{BatchAdder, Packed};
-use super::{Engines, Isa, MOST_TERMS, MsmError};
+use super::{Engines, Isa, MOST_TERMS, MsmError, first_outside_subgroup};
 use crate::curve::{Affine, CurveParams};
 use crate::field::{Field, Limbs};
 
@@ -120,10 +120,14 @@ pub fn prepare<C: CurveParams<Field: Engines>>(
         if options.check != Check::None && !point.is_on_curve() {
             return Err(MsmError::NotOnCurve { index });
         }
-        if options.check == Check::Subgroup && !point.is_in_subgroup() {
+        bases.push(Packed { x: point.x.to_mont(), y: point.y.to_mont() });
+    }
+    if options.check == Check::Subgroup {
+        let points: Vec<_> =
+            bases.iter().map(|p| Affine { x: Field::from_mont(p.x), y: Field::from_mont(p.y) }).collect();
+        if let Some(index) = first_outside_subgroup::<C>(&points, 0) {
             return Err(MsmError::NotInSubgroup { index });
         }
-        bases.push(Packed { x: point.x.to_mont(), y: point.y.to_mont() });
     }
     let subgroup = C::COFACTOR == [1] || options.check == Check::Subgroup || options.assert_subgroup;
     match isa {
