@@ -14,9 +14,9 @@ from typing import Any
 
 import psutil
 
-from ..diagnose.trace import Reading
 from .host import HostSampler
 from .nvml import Device
+from .reading import Reading
 
 __all__ = ["Sampler"]
 
