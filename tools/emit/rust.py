@@ -42,7 +42,8 @@ def signed(value: int, count: int) -> str:
     return f"({'true' if value < 0 else 'false'}, {words(abs(value), 64, count)})"
 
 
-def emit(curve: Curve) -> str:
+def emit(curve: Curve, crate: str = "crate") -> str:
+    """The table of a curve, as a module of the core or of a program that uses it."""
     field, scalar = curve.field, curve.scalar
     n = field.limbs64
     mont = lambda value: words(value * field.radix(64 * n) % field.modulus, 64, n)  # noqa: E731
@@ -54,8 +55,8 @@ def emit(curve: Curve) -> str:
 
 //! Constants of {curve.name}.
 
-use crate::curve::{{CurveParams, Endomorphism}};
-use crate::field::{{FieldParams, Fp, LaneParams}};
+use {crate}::curve::{{CurveParams, Endomorphism}};
+use {crate}::field::{{FieldParams, Fp, LaneParams}};
 {base_field}{scalar_field}
 /// The curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -54,7 +54,12 @@ pub fn prepare(
     let (curve, points) = (curve(name)?, Input::<u64>::new(points)?);
     let limbs = points.as_slice();
     let checks = [("none", Check::None), ("curve", Check::Curve), ("subgroup", Check::Subgroup)];
-    let options = PrepareOptions { check: word("check", check, &checks)?, assert_subgroup, isa: isa_by_name(isa)? };
+    let options = PrepareOptions {
+        check: word("check", check, &checks)?,
+        assert_subgroup,
+        isa: isa_by_name(isa)?,
+        ..PrepareOptions::default()
+    };
     let points = if montgomery { Points::Montgomery(limbs) } else { Points::Canonical(limbs) };
     let bases = run(py, false, &AtomicBool::new(false), || curve.prepare(points, &options))?;
     bases.map(Bases).map_err(from_msm)

@@ -46,7 +46,6 @@ __all__ = [
     "batches",
     "curve_names",
     "fail",
-    "precomputes",
     "scopes",
     "sizes_of",
     "thread_counts",
@@ -153,11 +152,6 @@ def curve_names(text: str) -> list[str]:
 def thread_counts(text: str) -> list[int | None]:
     """Thread counts; `all` is None."""
     return words(text, lambda word: None if word == "all" else _count(word), "all, or 1 to 1024")
-
-
-def precomputes(text: str) -> list[str | None]:
-    """Tables; `none` is None."""
-    return words(text, lambda word: None if word == "none" else word, "none, auto, a factor, a budget")
 
 
 def batches(text: str) -> list[int]:

@@ -8,8 +8,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
 from ..curves import Curve
 from ..settings import setting
 from .cache import CubinCache
@@ -78,8 +76,7 @@ def unit(curve: Curve, arch: str) -> Unit:
 
 def cache_folder() -> Path:
     """Where compiled kernels are kept."""
-    chosen = setting("cache_dir", None)
-    return (Path(chosen) if chosen else user_cache_path("multiscalar")) / "kernels"
+    return Path(setting("cache_dir", None)) / "kernels"
 
 
 def curve_shape(curve: Curve) -> CurveShape:

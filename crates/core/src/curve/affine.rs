@@ -1,6 +1,6 @@
 //! Affine points; infinity is (0, 0), which is on no curve with b != 0.
 
-use super::{CurveParams, Jacobian};
+use super::{CurveParams, Jacobian, endo};
 use crate::field::{Field, PrimeField};
 
 /// A point (x, y) of the curve, or infinity as (0, 0).
@@ -31,9 +31,18 @@ impl<C: CurveParams> Affine<C> {
         self.y.square() == self.x.square() * self.x + C::B || self.is_infinity()
     }
 
-    /// Whether r P = O, for a point of the curve. Free when the cofactor is one, else about 255 doublings.
+    /// Whether r P = O, for a point of the curve. Free when the cofactor is one.
+    ///
+    /// On a BLS curve lambda^2 + lambda + 1 is r itself, and phi^2 + phi + 1 = 0 on the whole curve: phi(P) = lambda P
+    /// gives r P = 0, and holds on the subgroup. That is 127 doublings instead of 255 (eprint 2021/1130).
     pub fn is_in_subgroup(&self) -> bool {
-        C::COFACTOR == [1] || self.mul_limbs(C::Scalar::MODULUS.as_ref()).is_infinity()
+        if C::COFACTOR == [1] {
+            return true;
+        }
+        if endo::minimal_polynomial_is_order::<C>() {
+            return self.mul_limbs(&C::ENDOMORPHISM.lambda) == endo::phi(self).into();
+        }
+        self.mul_limbs(C::Scalar::MODULUS.as_ref()).is_infinity()
     }
 
     /// scalar * P for a little-endian integer of any length; double-and-add, the plain reference.

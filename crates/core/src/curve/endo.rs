@@ -7,6 +7,7 @@
 //! phi is multiplication by lambda only on the subgroup of order r: whoever uses a split must know that the point is in it.
 
 use super::{Affine, CurveParams, Signed};
+use crate::field::PrimeField;
 use crate::field::limbs::{adc, mac};
 
 /// (k1, k2) with k = k1 + k2·lambda mod r and |k1|, |k2| < 2^bits, for k < r.
@@ -41,6 +42,25 @@ fn rounded_product(k: &[u64; 4], &(negative, g): &Signed<5>) -> u128 {
     let (low, carry) = adc(product[6], 0, product[5] >> 63);
     let magnitude = u128::from(low) | u128::from(product[7].wrapping_add(carry)) << 64;
     if negative { magnitude.wrapping_neg() } else { magnitude }
+}
+
+/// Whether lambda^2 + lambda + 1 = r as integers.
+pub fn minimal_polynomial_is_order<C: CurveParams>() -> bool {
+    let [low, high, 0, 0] = C::ENDOMORPHISM.lambda else { return false };
+    let (mut sum, mut carry) = ([low, high, 0, 0], 1);
+    for (i, word) in [low, high].into_iter().enumerate() {
+        let mut overflow = 0;
+        for (j, factor) in [low, high].into_iter().enumerate() {
+            (sum[i + j], overflow) = mac(sum[i + j], word, factor, overflow);
+        }
+        for limb in &mut sum[i + 2..] {
+            (*limb, overflow) = adc(*limb, overflow, 0);
+        }
+    }
+    for limb in &mut sum {
+        (*limb, carry) = adc(*limb, carry, 0);
+    }
+    sum == C::Scalar::MODULUS
 }
 
 /// phi(P): lambda·P for P in the subgroup of order r.

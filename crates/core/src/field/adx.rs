@@ -5,7 +5,7 @@
 //! Source: CIOS without the extra carry word, eprint 2022/1400 section 2 (needs a modulus whose top bit is free);
 //! the two chains: "New Instructions Supporting Large Integer Arithmetic on Intel Architecture Processors", Intel 2012.
 //!
-//! The kernels are not inlined: a call costs less than 1.5 kB of code at every use. They are chosen by a check of the
+//! The kernels are not inlined by default: a call costs less than 1.5 kB of code at every use. They are chosen by a check of the
 //! CPU at every call, which the branch predictor hides (no difference measured in a point doubling).
 
 use core::arch::asm;
@@ -31,6 +31,17 @@ struct Reduction<const N: usize> {
 /// [`available`] must have returned true for the same N.
 #[inline(never)]
 pub(super) unsafe fn mul<P: FieldParams<N>, const N: usize>(a: &[u64; N], b: &[u64; N]) -> [u64; N] {
+    // SAFETY: the caller's contract.
+    unsafe { mul_inline::<P, N>(a, b) }
+}
+
+/// [`mul`], inlined: for loops in which passing the product through memory would cost more than the code does
+/// (four stores of a word that are read back as two vectors stall for a dozen cycles).
+///
+/// # Safety
+/// As [`mul`].
+#[inline(always)]
+pub(super) unsafe fn mul_inline<P: FieldParams<N>, const N: usize>(a: &[u64; N], b: &[u64; N]) -> [u64; N] {
     let table: &'static Reduction<N> = &const { Reduction { modulus: P::MODULUS, neg_inv: P::NEG_INV } };
     let (a, b, table) = (a.as_ptr(), b.as_ptr(), core::ptr::from_ref(table).cast());
     let mut product = [0; N];

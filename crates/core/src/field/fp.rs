@@ -64,7 +64,8 @@ impl<P: FieldParams<N>, const N: usize> Sub for Fp<P, N> {
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
         let (difference, borrow) = sub(&self.0, &other.0);
-        Self::from_mont(add(&difference, &select(borrow == 1, &P::MODULUS, &[0; N])).0)
+        let correction = P::MODULUS.map(|limb| limb & borrow.wrapping_neg());
+        Self::from_mont(add(&difference, &correction).0)
     }
 }
 
@@ -112,6 +113,23 @@ impl<P: FieldParams<N>, const N: usize> Field for Fp<P, N> {
         self * self
     }
 
+    #[inline(always)]
+    fn negate_if(self, flag: bool) -> Self {
+        Self::from_mont(select(flag && !self.is_zero(), &sub(&P::MODULUS, &self.0).0, &self.0))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn has_mul_inline() -> bool {
+        adx::available::<N>()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn mul_inline(self, other: Self) -> Self {
+        // SAFETY: the caller has asked `has_mul_inline`.
+        Self::from_mont(unsafe { adx::mul_inline::<P, N>(&self.0, &other.0) })
+    }
+
     /// By division steps on the Montgomery limbs: R^2 / (a R) = a^-1 R.
     fn invert(self) -> Option<Self> {
         (!self.is_zero()).then(|| Self::from_mont(inverse::invert(&self.0, &P::MODULUS, P::NEG_INV, &P::R2)))
@@ -125,6 +143,11 @@ impl<P: FieldParams<N>, const N: usize> Field for Fp<P, N> {
     #[inline(always)]
     fn from_mont(limbs: [u64; N]) -> Self {
         Self::from_mont(limbs)
+    }
+
+    #[inline(always)]
+    fn is_reduced(limbs: &[u64; N]) -> bool {
+        less(limbs, &P::MODULUS)
     }
 
     #[inline(always)]

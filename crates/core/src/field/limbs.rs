@@ -1,4 +1,4 @@
-//! Carry arithmetic on little-endian 64-bit limbs. Everything is `const` and unrolls for a constant N.
+//! Carry arithmetic on little-endian 64-bit limbs. Everything unrolls for a constant N.
 
 /// a + b + carry: (low, carry).
 #[inline(always)]
@@ -24,29 +24,63 @@ pub const fn mac(a: u64, b: u64, c: u64, carry: u64) -> (u64, u64) {
 
 /// a + b: (sum, carry).
 #[inline(always)]
-pub const fn add<const N: usize>(a: &[u64; N], b: &[u64; N]) -> ([u64; N], u64) {
-    let (mut sum, mut carry, mut i) = ([0; N], 0, 0);
-    while i < N {
-        (sum[i], carry) = adc(a[i], b[i], carry);
-        i += 1;
+pub fn add<const N: usize>(a: &[u64; N], b: &[u64; N]) -> ([u64; N], u64) {
+    let (mut sum, mut carry) = ([0; N], 0);
+    for i in 0..N {
+        (sum[i], carry) = add_word(a[i], b[i], carry);
     }
-    (sum, carry)
+    (sum, carry.into())
 }
 
 /// a - b: (difference, borrow).
 #[inline(always)]
-pub const fn sub<const N: usize>(a: &[u64; N], b: &[u64; N]) -> ([u64; N], u64) {
-    let (mut difference, mut borrow, mut i) = ([0; N], 0, 0);
-    while i < N {
-        (difference[i], borrow) = sbb(a[i], b[i], borrow);
-        i += 1;
+pub fn sub<const N: usize>(a: &[u64; N], b: &[u64; N]) -> ([u64; N], u64) {
+    let (mut difference, mut borrow) = ([0; N], 0);
+    for i in 0..N {
+        (difference[i], borrow) = sub_word(a[i], b[i], borrow);
     }
+    (difference, borrow.into())
+}
+
+/// `adc` by the instruction of that name: compilers lose the carry flag in longer chains of the plain form.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[allow(unused_unsafe, reason = "safe since Rust 1.94 or so")]
+fn add_word(a: u64, b: u64, carry: u8) -> (u64, u8) {
+    let mut sum = 0;
+    // SAFETY: needs no feature beyond x86-64.
+    let carry = unsafe { core::arch::x86_64::_addcarry_u64(carry, a, b, &mut sum) };
+    (sum, carry)
+}
+
+/// `sbb` by the instruction of that name.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[allow(unused_unsafe, reason = "safe since Rust 1.94 or so")]
+fn sub_word(a: u64, b: u64, borrow: u8) -> (u64, u8) {
+    let mut difference = 0;
+    // SAFETY: needs no feature beyond x86-64.
+    let borrow = unsafe { core::arch::x86_64::_subborrow_u64(borrow, a, b, &mut difference) };
     (difference, borrow)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn add_word(a: u64, b: u64, carry: u8) -> (u64, u8) {
+    let (sum, carry) = adc(a, b, carry.into());
+    (sum, carry as u8)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn sub_word(a: u64, b: u64, borrow: u8) -> (u64, u8) {
+    let (difference, borrow) = sbb(a, b, borrow.into());
+    (difference, borrow as u8)
 }
 
 /// a < b.
 #[inline(always)]
-pub const fn less<const N: usize>(a: &[u64; N], b: &[u64; N]) -> bool {
+pub fn less<const N: usize>(a: &[u64; N], b: &[u64; N]) -> bool {
     sub(a, b).1 == 1
 }
 

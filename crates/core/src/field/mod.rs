@@ -80,10 +80,27 @@ pub trait Field:
     fn square(self) -> Self;
     /// The inverse; none for zero. Costs about as much as 60 to 100 multiplications.
     fn invert(self) -> Option<Self>;
+    /// `if flag { -self } else { self }` without a branch.
+    fn negate_if(self, flag: bool) -> Self;
+    /// Whether `mul_inline` is there on this CPU.
+    fn has_mul_inline() -> bool {
+        false
+    }
+    /// The product by the fastest code there is, inlined. For long loops, which ask for it once.
+    ///
+    /// # Safety
+    ///
+    /// `has_mul_inline` has returned true.
+    #[inline(always)]
+    unsafe fn mul_inline(self, other: Self) -> Self {
+        self * other
+    }
     /// The limbs in the Montgomery domain R = 2^(64 N).
     fn to_mont(self) -> Self::Limbs;
     /// The element with these Montgomery limbs, which must be reduced.
     fn from_mont(limbs: Self::Limbs) -> Self;
+    /// Whether limbs, of either form, are below the modulus.
+    fn is_reduced(limbs: &Self::Limbs) -> bool;
     /// The element of plain (canonical) limbs; none unless they are below the modulus.
     fn from_canonical(limbs: Self::Limbs) -> Option<Self>;
     /// The plain limbs, below the modulus.

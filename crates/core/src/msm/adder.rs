@@ -106,3 +106,16 @@ pub trait BatchAdder<F: Field>: Send + Sized {
         cancelled: &mut Vec<u32>,
     );
 }
+
+/// Asks for the cache lines of a point before they are needed. The address may be any.
+#[inline(always)]
+pub fn prefetch<F: Field>(point: *const Packed<F>) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..size_of::<Packed<F>>()).step_by(64) {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(point.cast::<i8>().wrapping_add(line)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = point;
+}

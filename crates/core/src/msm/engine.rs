@@ -6,11 +6,13 @@ use std::time::Instant;
 
 use super::adder::{BatchAdder, Packed};
 use super::combine::{BitSums, combine};
+use super::cost::{Prices, Shape};
 use super::grid::Grid;
-use super::terms::{self, Terms};
+use super::terms::{self, Rules, Terms};
 use super::{Counts, Engines, Isa, MsmError, Options, Path, Phases, Prepared, Scalars, Stats};
 use super::{bucket, cost, halves, pool, reference, straus};
 use crate::curve::{Affine, CurveParams};
+use crate::field::{Field, Limbs};
 
 /// See `msm`; `A` is the adder of `bases.isa()`.
 pub(super) fn run<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
@@ -19,15 +21,16 @@ pub(super) fn run<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     options: &Options<'_>,
 ) -> Result<(Affine<C>, Stats), MsmError> {
     let started = Instant::now();
-    let is_infinity = |i| bases.is_infinity(i);
-    let terms = terms::classify::<C::Scalar>(scalars, is_infinity, options.reduce, bases.subgroup)?;
+    let threads = pool::threads(options.threads);
+    let rules = Rules { infinities: &bases.infinities, reduce: options.reduce, negate: bases.subgroup, threads };
+    let terms = terms::classify::<C::Scalar>(scalars, &rules)?;
     let splits = match options.endomorphism {
         Some(true) if !bases.subgroup => return Err(MsmError::PathUnavailable { reason: UNPROVEN }),
         asked => asked.unwrap_or(bases.subgroup),
     };
-    let half_bits = splits.then_some(C::ENDOMORPHISM.bits);
-    let threads = pool::threads(options.threads);
-    let choice = cost::choose(A::ISA, terms.len(), terms.bits, half_bits, threads, options);
+    let shape =
+        Shape { terms: terms.dense, bits: terms.bits, half_bits: splits.then_some(C::ENDOMORPHISM.bits), threads };
+    let choice = cost::choose(&Prices::of(A::ISA, <C::Field as Field>::Limbs::COUNT), &shape, options);
     let mut stats = Stats {
         path: choice.path,
         isa: A::ISA,
@@ -119,7 +122,9 @@ fn by_buckets<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     stats: &mut Stats,
 ) -> Result<Affine<C>, MsmError> {
     let started = Instant::now();
-    let (parts, counts) = run_cells::<C, A>(bases, terms, grid, options.cancel)?;
+    // The model may have been told of fewer terms than there are.
+    let grid = Grid { terms: terms.len(), ..*grid };
+    let (parts, counts) = run_cells::<C, A>(bases, terms, &grid, options.cancel)?;
     let reduced = Instant::now();
     let (sum, projective) = combine(&parts);
     let sum = sum.to_affine();

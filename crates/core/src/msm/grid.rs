@@ -36,21 +36,32 @@ impl Grid {
     /// Additions that the busiest thread does for left-over windows in so many pieces each.
     fn left_over_cost(&self, pieces: usize) -> f64 {
         let rounds = (self.left_over() as usize * pieces).div_ceil(self.threads);
-        rounds as f64 * self.of_window(self.terms as f64 / pieces as f64)
+        rounds as f64 * (self.terms as f64 / pieces as f64 + self.reduction())
     }
 
-    /// Additions of one window: a digit each but for the first of every bucket, then the reduction (`reduce.rs`).
-    fn of_window(&self, terms: f64) -> f64 {
-        let buckets = (1u64 << (self.c - 1)) as f64;
-        let full = 1.0 - (-terms / buckets).exp();
-        let reduction = 2.0 * buckets - f64::from(self.c + 1);
-        terms * (1.0 - 0.5 / buckets) - buckets * full + reduction.max(0.0)
+    /// Additions of the reduction of one window.
+    fn reduction(&self) -> f64 {
+        (1u64 << self.c) as f64
     }
 
-    /// Additions that the busiest thread does.
-    pub(super) fn additions(&self) -> f64 {
-        let whole = (self.windows / self.threads as u32) as f64;
-        whole * self.of_window(self.terms as f64) + self.left_over_cost(self.pieces())
+    /// What the busiest thread does, given the cost of a cell of so many terms and windows.
+    pub(super) fn busiest(&self, cell: impl Fn(f64, f64) -> f64) -> f64 {
+        let windows = self.windows / self.threads as u32;
+        let groups = windows.div_ceil(self.joint());
+        let whole = match groups {
+            0 => 0.0,
+            _ => f64::from(groups) * cell(self.terms as f64, f64::from(windows) / f64::from(groups)),
+        };
+        let pieces = self.pieces();
+        match (self.left_over() as usize * pieces).div_ceil(self.threads) {
+            0 => whole,
+            rounds => whole + rounds as f64 * cell(self.terms as f64 / pieces as f64, 1.0),
+        }
+    }
+
+    /// Windows whose buckets stay in cache together.
+    fn joint(&self) -> u32 {
+        (JOINT_BUCKETS >> (self.c - 1)).max(1) as u32
     }
 
     /// The cells, costliest first.
@@ -59,8 +70,7 @@ impl Grid {
         let whole = self.windows - left_over;
         let mut cells = Vec::new();
         if whole > 0 {
-            let joint = (JOINT_BUCKETS >> (self.c - 1)).max(1) as u32;
-            let groups = self.threads as u32 * (whole / self.threads as u32).div_ceil(joint);
+            let groups = self.threads as u32 * (whole / self.threads as u32).div_ceil(self.joint());
             cells.extend((0..groups).map(|i| Cell { windows: share(whole, groups, i), terms: 0..self.terms }));
         }
         let pieces = self.pieces();
@@ -107,6 +117,7 @@ mod tests {
     fn threads_share_evenly() {
         let one = Grid { terms: 1 << 16, windows: 21, c: 12, threads: 1 };
         let two = Grid { threads: 2, ..one };
-        assert!(one.additions() / two.additions() > 1.9);
+        let cost = |terms: f64, windows: f64| windows * (terms + 4096.0);
+        assert!(one.busiest(cost) / two.busiest(cost) > 1.9);
     }
 }

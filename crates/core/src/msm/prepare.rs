@@ -1,7 +1,10 @@
 //! Bases in the engine's own form: validated, packed, in the Montgomery domain of the chosen arithmetic.
 
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use super::adder::{BatchAdder, Packed};
-use super::{Engines, Isa, MOST_TERMS, MsmError, first_outside_subgroup};
+use super::{Engines, Isa, MOST_TERMS, MsmError, pool};
 use crate::curve::{Affine, CurveParams};
 use crate::field::{Field, Limbs};
 
@@ -27,18 +30,22 @@ pub enum Check {
 
 /// How `prepare` treats the points.
 #[derive(Clone, Copy, Debug)]
-pub struct PrepareOptions {
+pub struct PrepareOptions<'a> {
     /// What to verify.
     pub check: Check,
     /// The caller asserts that the points are in the subgroup, which allows the endomorphism unverified.
     pub assert_subgroup: bool,
     /// The arithmetic; none means the best one of this CPU.
     pub isa: Option<Isa>,
+    /// Most threads to use; 0 means one per available core.
+    pub threads: usize,
+    /// Once true, the call ends with `MsmError::Cancelled` within milliseconds.
+    pub cancel: Option<&'a AtomicBool>,
 }
 
-impl Default for PrepareOptions {
+impl Default for PrepareOptions<'_> {
     fn default() -> Self {
-        Self { check: Check::Curve, assert_subgroup: false, isa: None }
+        Self { check: Check::Curve, assert_subgroup: false, isa: None, threads: 0, cancel: None }
     }
 }
 
@@ -47,6 +54,8 @@ impl Default for PrepareOptions {
 pub struct Prepared<C: CurveParams> {
     pub(super) isa: Isa,
     pub(super) bases: Vec<Packed<C::Field>>,
+    /// Indices of bases at infinity, ascending.
+    pub(super) infinities: Vec<u32>,
     pub(super) subgroup: bool,
 }
 
@@ -71,12 +80,6 @@ impl<C: CurveParams<Field: Engines>> Prepared<C> {
         self.subgroup
     }
 
-    /// Whether the i-th base is infinity.
-    #[inline(always)]
-    pub fn is_infinity(&self, i: usize) -> bool {
-        self.bases[i] == Packed::EMPTY
-    }
-
     /// The i-th base.
     pub fn point(&self, i: usize) -> Affine<C> {
         let mut base = [self.bases[i]];
@@ -93,7 +96,7 @@ impl<C: CurveParams<Field: Engines>> Prepared<C> {
 /// Validates points and packs them for the chosen arithmetic.
 pub fn prepare<C: CurveParams<Field: Engines>>(
     points: Points<'_>,
-    options: &PrepareOptions,
+    options: &PrepareOptions<'_>,
 ) -> Result<Prepared<C>, MsmError> {
     let isa = options.isa.unwrap_or_else(Isa::best);
     if !isa.is_available() {
@@ -110,38 +113,85 @@ pub fn prepare<C: CurveParams<Field: Engines>>(
     if limbs.len() / (2 * count) > MOST_TERMS {
         return Err(MsmError::TooMany { terms: limbs.len() / (2 * count), most: MOST_TERMS });
     }
-    let mut bases = Vec::with_capacity(limbs.len() / (2 * count));
-    for (index, coordinates) in limbs.chunks_exact(2 * count).enumerate() {
+    let source = Source { limbs, canonical, check: options.check, cancel: options.cancel };
+    let (bases, infinities) = match isa {
+        Isa::Scalar => pack::<C, <C::Field as Engines>::Scalar>(&source, options.threads),
+        Isa::Ifma256 => pack::<C, <C::Field as Engines>::Ifma256>(&source, options.threads),
+        Isa::Ifma512 => pack::<C, <C::Field as Engines>::Ifma512>(&source, options.threads),
+    }?;
+    let subgroup = C::COFACTOR == [1] || options.check == Check::Subgroup || options.assert_subgroup;
+    Ok(Prepared { isa, bases, infinities, subgroup })
+}
+
+/// Points as the caller gave them, and what to verify.
+struct Source<'a> {
+    limbs: &'a [u64],
+    canonical: bool,
+    check: Check,
+    cancel: Option<&'a AtomicBool>,
+}
+
+/// Packed bases and the indices of those at infinity.
+type PackedBases<F> = (Vec<Packed<F>>, Vec<u32>);
+
+/// Packs all points, in chunks on several threads. An error names the first bad point.
+fn pack<C: CurveParams, A: BatchAdder<C::Field>>(
+    source: &Source<'_>,
+    threads: usize,
+) -> Result<PackedBases<C::Field>, MsmError> {
+    const CHUNK: usize = 1 << 10;
+    let mut bases = vec![Packed::EMPTY; source.limbs.len() / (2 * <C::Field as Field>::Limbs::COUNT)];
+    let chunks: Vec<_> = bases.chunks_mut(CHUNK).map(Mutex::new).collect();
+    let outcomes: Vec<Mutex<Result<Vec<u32>, MsmError>>> = chunks.iter().map(|_| Mutex::new(Ok(Vec::new()))).collect();
+    pool::run(pool::threads(threads), chunks.len(), &|i| {
+        let mut chunk = chunks[i].lock().unwrap_or_else(PoisonError::into_inner);
+        *outcomes[i].lock().unwrap_or_else(PoisonError::into_inner) = pack_chunk::<C, A>(source, i * CHUNK, &mut chunk);
+    });
+    drop(chunks);
+    let mut infinities = Vec::new();
+    for outcome in outcomes {
+        infinities.extend(outcome.into_inner().unwrap_or_else(PoisonError::into_inner)?);
+    }
+    Ok((bases, infinities))
+}
+
+/// Packs the points from `first` on, and returns which are at infinity.
+fn pack_chunk<C: CurveParams, A: BatchAdder<C::Field>>(
+    source: &Source<'_>,
+    first: usize,
+    bases: &mut [Packed<C::Field>],
+) -> Result<Vec<u32>, MsmError> {
+    if source.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        return Err(MsmError::Cancelled);
+    }
+    let count = <C::Field as Field>::Limbs::COUNT;
+    let mut infinities = Vec::new();
+    let points = source.limbs[2 * count * first..].chunks_exact(2 * count);
+    for (index, (coordinates, base)) in (first..).zip(points.zip(bases.iter_mut())) {
         let (x, y) = coordinates.split_at(count);
-        let point = match (coordinate::<C::Field>(x, canonical), coordinate::<C::Field>(y, canonical)) {
-            (Some(x), Some(y)) => Affine::<C> { x, y },
-            _ => return Err(MsmError::CoordinateRange { index }),
+        let coordinate = |limbs| coordinate::<C::Field>(limbs, source.canonical);
+        let (Some(x), Some(y)) = (coordinate(x), coordinate(y)) else {
+            return Err(MsmError::CoordinateRange { index });
         };
-        if options.check != Check::None && !point.is_on_curve() {
+        let point = Affine::<C> { x, y };
+        if source.check != Check::None && !point.is_on_curve() {
             return Err(MsmError::NotOnCurve { index });
         }
-        bases.push(Packed { x: point.x.to_mont(), y: point.y.to_mont() });
-    }
-    if options.check == Check::Subgroup {
-        let points: Vec<_> =
-            bases.iter().map(|p| Affine { x: Field::from_mont(p.x), y: Field::from_mont(p.y) }).collect();
-        if let Some(index) = first_outside_subgroup::<C>(&points, 0) {
+        if source.check == Check::Subgroup && !point.is_in_subgroup() {
             return Err(MsmError::NotInSubgroup { index });
         }
+        if point.is_infinity() {
+            infinities.push(index as u32);
+        }
+        *base = Packed { x: x.to_mont(), y: y.to_mont() };
     }
-    let subgroup = C::COFACTOR == [1] || options.check == Check::Subgroup || options.assert_subgroup;
-    match isa {
-        Isa::Scalar => <C::Field as Engines>::Scalar::import(&mut bases),
-        Isa::Ifma256 => <C::Field as Engines>::Ifma256::import(&mut bases),
-        Isa::Ifma512 => <C::Field as Engines>::Ifma512::import(&mut bases),
-    }
-    Ok(Prepared { isa, bases, subgroup })
+    A::import(bases);
+    Ok(infinities)
 }
 
 /// A coordinate from the caller's limbs; none if it is not below the modulus.
 fn coordinate<F: Field>(source: &[u64], canonical: bool) -> Option<F> {
     let mut limbs = F::Limbs::ZERO;
     limbs.as_mut().copy_from_slice(source);
-    let plain = F::from_canonical(limbs)?;
-    Some(if canonical { plain } else { F::from_mont(limbs) })
+    if canonical { F::from_canonical(limbs) } else { F::is_reduced(&limbs).then(|| F::from_mont(limbs)) }
 }

@@ -14,7 +14,7 @@ use super::Counts;
 use super::adder::{BatchAdder, Packed, Pair};
 use super::cost::{self, Prices};
 use crate::curve::{Affine, CurveParams, Jacobian, endo};
-use crate::field::{Field, limbs};
+use crate::field::{Field, Limbs, limbs};
 
 /// Pairs in one batch: the inversion is below 2 % of such a batch, and its scratch stays in the cache.
 const BATCH: usize = 1024;
@@ -50,7 +50,13 @@ pub fn msm<C: CurveParams, A: BatchAdder<C::Field>>(
 ) -> Sum<C> {
     let parts = Parts::new::<C>(scalars, endomorphism);
     let half_bits = (parts.per_scalar == 2).then_some(parts.bits);
-    let (window, _) = cost::straus(&Prices::of(A::ISA), bases.len(), parts.bits, half_bits, window);
+    let (window, _) = cost::straus(
+        &Prices::of(A::ISA, <C::Field as Field>::Limbs::COUNT),
+        bases.len(),
+        parts.bits,
+        half_bits,
+        window,
+    );
     let windows = parts.bits / window + 1;
     let mut batch = Batch {
         adder: A::new(BATCH),

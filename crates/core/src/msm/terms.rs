@@ -3,9 +3,11 @@
 //!
 //! Plain arrays of uniform scalars are read in place; anything else is copied once.
 
+use core::ops::Range;
 use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
 
-use super::{MsmError, Scalars};
+use super::{MsmError, Scalars, pool};
 use crate::field::{PrimeField, limbs};
 
 /// Scalars with the bases they belong to.
@@ -17,13 +19,16 @@ pub(super) struct Terms<'a> {
     bases: Vec<u32>,
     /// No scalar is longer.
     pub(super) bits: u32,
+    /// Scalars of full length that would have as many bits: what the cost depends on when most scalars are short.
+    pub(super) dense: usize,
 }
 
 impl<'a> Terms<'a> {
     /// Terms made elsewhere: scalar i, of at most `bits` bits, belongs to base `bases[i] / 2`, negated if odd.
     pub(super) fn new(limbs: Vec<u64>, stride: usize, bases: Vec<u32>, bits: u32) -> Self {
         debug_assert_eq!(limbs.len(), stride * bases.len());
-        Self { limbs: limbs.into(), stride, bases, bits }
+        let dense = bases.len();
+        Self { limbs: limbs.into(), stride, bases, bits, dense }
     }
 
     /// Number of terms.
@@ -33,7 +38,7 @@ impl<'a> Terms<'a> {
 
     /// Scalars and signed bases of a range of terms.
     #[inline(always)]
-    pub(super) fn range(&self, range: core::ops::Range<usize>) -> impl Iterator<Item = (&[u64], u32)> {
+    pub(super) fn range(&self, range: Range<usize>) -> impl Iterator<Item = (&[u64], u32)> {
         let scalars = self.limbs[range.start * self.stride..range.end * self.stride].chunks_exact(self.stride);
         let bases = if self.bases.is_empty() { &[] } else { &self.bases[range.clone()] };
         scalars
@@ -42,68 +47,139 @@ impl<'a> Terms<'a> {
     }
 }
 
+/// What to do with the scalars, and which of them belong to nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'a> {
+    /// Indices of bases at infinity, ascending.
+    pub(super) infinities: &'a [u32],
+    /// Reduce scalars that are not below the group order instead of refusing them.
+    pub(super) reduce: bool,
+    /// r P = O is known for every base, so s P = -(r - s) P.
+    pub(super) negate: bool,
+    /// Threads that may be used.
+    pub(super) threads: usize,
+}
+
+impl Rules<'_> {
+    #[inline(always)]
+    fn drops(&self, i: usize, scalar: &[u64; 4]) -> bool {
+        *scalar == [0; 4] || (!self.infinities.is_empty() && self.infinities.binary_search(&(i as u32)).is_ok())
+    }
+}
+
 /// What the first pass over the scalars finds.
 #[derive(Clone, Copy, Default)]
 struct Survey {
     /// Terms that count.
     terms: usize,
-    /// Longest scalar as given.
-    bits: u32,
-    /// Longest scalar when each may be replaced by its negative.
-    short_bits: u32,
+    /// All scalars or-ed: as long as the longest.
+    any: [u64; 4],
+    /// The same when each may be replaced by its negative.
+    any_short: [u64; 4],
+    /// Length of all scalars together.
+    total_bits: u64,
 }
 
-/// Reads and classifies the scalars. `negate`: r P = O is known for every base, so s P = -(r - s) P.
+impl Survey {
+    fn of<S: PrimeField<Limbs = [u64; 4]>>(
+        scalars: &Scalars<'_>,
+        range: Range<usize>,
+        rules: &Rules<'_>,
+    ) -> Result<Self, MsmError> {
+        let mut survey = Self::default();
+        for i in range {
+            let given = scalars.get::<S>(i, rules.reduce)?;
+            if rules.drops(i, &given) {
+                continue;
+            }
+            survey.terms += 1;
+            survey.total_bits += u64::from(limbs::bit_length(&given));
+            // Only a long scalar can have a shorter negative.
+            let short = if rules.negate && given[3] != 0 { shorter::<S>(&given).0 } else { given };
+            for (j, (given, short)) in given.into_iter().zip(short).enumerate() {
+                survey.any[j] |= given;
+                survey.any_short[j] |= short;
+            }
+        }
+        Ok(survey)
+    }
+
+    fn merge(mut self, other: &Self) -> Self {
+        self.terms += other.terms;
+        self.total_bits += other.total_bits;
+        for j in 0..4 {
+            self.any[j] |= other.any[j];
+            self.any_short[j] |= other.any_short[j];
+        }
+        self
+    }
+
+    /// The survey of all scalars, on several threads if there are many; errors name the first bad scalar.
+    fn of_all<S: PrimeField<Limbs = [u64; 4]>>(scalars: &Scalars<'_>, rules: &Rules<'_>) -> Result<Self, MsmError> {
+        const CHUNK: usize = 1 << 14;
+        let chunks = scalars.len().div_ceil(CHUNK);
+        let surveys: Vec<Mutex<Option<Result<Self, MsmError>>>> = (0..chunks).map(|_| Mutex::default()).collect();
+        pool::run(rules.threads, chunks, &|chunk| {
+            let range = chunk * CHUNK..scalars.len().min((chunk + 1) * CHUNK);
+            *surveys[chunk].lock().unwrap_or_else(PoisonError::into_inner) = Some(Self::of::<S>(scalars, range, rules));
+        });
+        surveys
+            .into_iter()
+            .filter_map(|survey| survey.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .try_fold(Self::default(), |all, survey| Ok(all.merge(&survey?)))
+    }
+}
+
+/// The shorter of s and r - s, and whether that is the latter.
+#[inline(always)]
+fn shorter<S: PrimeField<Limbs = [u64; 4]>>(scalar: &[u64; 4]) -> ([u64; 4], bool) {
+    let negative = limbs::sub(&S::MODULUS, scalar).0;
+    let flip = limbs::less(&negative, scalar);
+    (limbs::select(flip, &negative, scalar), flip)
+}
+
+/// Reads and classifies the scalars.
 pub(super) fn classify<'a, S: PrimeField<Limbs = [u64; 4]>>(
     scalars: &Scalars<'a>,
-    is_infinity: impl Fn(usize) -> bool,
-    reduce: bool,
-    negate: bool,
+    rules: &Rules<'_>,
 ) -> Result<Terms<'a>, MsmError> {
-    let count = scalars.len();
-    let mut survey = Survey::default();
-    for i in 0..count {
-        let given = scalars.get::<S>(i, reduce)?;
-        if is_infinity(i) || given == [0; 4] {
-            continue;
+    let survey = Survey::of_all::<S>(scalars, rules)?;
+    let [bits, short_bits] = [survey.any, survey.any_short].map(|any| limbs::bit_length(&any));
+    // A bit or two less would seldom save a window, and the copy costs more.
+    let shorten = short_bits + 8 <= bits;
+    let mut terms = match scalars.limbs() {
+        Some((limbs, stride)) if !shorten && !rules.reduce && survey.terms == scalars.len() => {
+            Terms { limbs: limbs.into(), stride, bases: Vec::new(), bits, dense: 0 }
         }
-        let bits = limbs::bit_length(&given);
-        let short = if negate { bits.min(limbs::bit_length(&limbs::sub(&S::MODULUS, &given).0)) } else { bits };
-        survey.terms += 1;
-        survey.bits = survey.bits.max(bits);
-        survey.short_bits = survey.short_bits.max(short);
-    }
-    let shorten = negate && survey.short_bits < survey.bits;
-    match scalars.limbs() {
-        Some((limbs, stride)) if !shorten && !reduce && survey.terms == count => {
-            Ok(Terms { limbs: limbs.into(), stride, bases: Vec::new(), bits: survey.bits })
-        }
-        _ => Ok(copied::<S>(scalars, is_infinity, reduce, shorten, survey)),
-    }
+        _ => copied::<S>(scalars, rules, survey.terms, shorten.then_some(short_bits), bits),
+    };
+    let dense = survey.total_bits.div_ceil(u64::from(bits.max(1))) as usize;
+    // Uniform scalars are a bit shorter than the longest on average.
+    terms.dense = if dense + dense / 16 >= survey.terms || shorten { survey.terms } else { dense };
+    Ok(terms)
 }
 
-/// The terms that count, shortened if `shorten`.
+/// The terms that count, shortened if that makes them `shortened` bits long.
 fn copied<'a, S: PrimeField<Limbs = [u64; 4]>>(
     scalars: &Scalars<'_>,
-    is_infinity: impl Fn(usize) -> bool,
-    reduce: bool,
-    shorten: bool,
-    survey: Survey,
+    rules: &Rules<'_>,
+    count: usize,
+    shortened: Option<u32>,
+    bits: u32,
 ) -> Terms<'a> {
-    let bits = if shorten { survey.short_bits } else { survey.bits };
+    let bits = shortened.unwrap_or(bits);
     let stride = (bits as usize).div_ceil(64).max(1);
-    let mut limbs_out = Vec::with_capacity(survey.terms * stride);
-    let mut bases = Vec::with_capacity(survey.terms);
+    let mut limbs = Vec::with_capacity(count * stride);
+    let mut bases = Vec::with_capacity(count);
     for i in 0..scalars.len() {
         // The survey has seen every scalar, so none is refused any more.
-        let Ok(given) = scalars.get::<S>(i, reduce) else { continue };
-        if is_infinity(i) || given == [0; 4] {
+        let Ok(given) = scalars.get::<S>(i, rules.reduce) else { continue };
+        if rules.drops(i, &given) {
             continue;
         }
-        let negative = limbs::sub(&S::MODULUS, &given).0;
-        let flip = shorten && limbs::less(&negative, &given);
-        limbs_out.extend_from_slice(&(if flip { negative } else { given })[..stride]);
+        let (scalar, flip) = if shortened.is_some() { shorter::<S>(&given) } else { (given, false) };
+        limbs.extend_from_slice(&scalar[..stride]);
         bases.push((i as u32) << 1 | flip as u32);
     }
-    Terms::new(limbs_out, stride, bases, bits)
+    Terms::new(limbs, stride, bases, bits)
 }

@@ -53,3 +53,11 @@ macro_rules! every_curve {
 }
 
 every_curve!(bn254, bls12_377, bls12_381);
+
+/// A curve that the core has never heard of, from its table alone.
+#[test]
+fn fourth_curve() {
+    tables_hold::<crate::grumpkin::G1>();
+    jacobian_is_complete::<crate::grumpkin::G1>();
+    squares::<crate::grumpkin::G1>(600);
+}

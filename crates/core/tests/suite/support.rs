@@ -1,11 +1,8 @@
 //! Inputs with known answers, shared by the integration tests.
-#![allow(dead_code, reason = "every test file uses a part of it")]
 
 use multiscalar_core::curve::{Affine, CurveParams};
 use multiscalar_core::field::{Field, PrimeField};
-use multiscalar_core::msm::{
-    self, Check, Engines, Isa, MsmError, Options, Points, PrepareOptions, Prepared, Scalars, Stats,
-};
+use multiscalar_core::msm::{self, Engines, Isa, MsmError, Options, Points, PrepareOptions, Prepared, Scalars, Stats};
 
 /// splitmix64.
 pub struct Random(pub u64);
@@ -30,7 +27,7 @@ pub fn limbs<C: CurveParams>(points: &[Affine<C>]) -> Vec<u64> {
 }
 
 pub fn prepared<C: CurveParams<Field: Engines>>(points: &[Affine<C>], isa: Isa) -> Prepared<C> {
-    let options = PrepareOptions { check: Check::Curve, assert_subgroup: false, isa: Some(isa) };
+    let options = PrepareOptions { isa: Some(isa), ..PrepareOptions::default() };
     msm::prepare(Points::Montgomery(&limbs(points)), &options).expect("points of the curve")
 }
 

@@ -1,11 +1,9 @@
 //! The engine against known logarithms: every path and instruction set, every size, width and shape of scalars.
 
-mod support;
-
+use crate::support::{Random, expected, isas, known, prepared, run};
 use multiscalar_core::curve::{Affine, CurveParams, tables};
 use multiscalar_core::field::{Field, PrimeField};
 use multiscalar_core::msm::{Engines, Options, Path, Prepared};
-use support::{Random, expected, isas, known, prepared, run};
 
 fn check<C: CurveParams<Field: Engines>>(
     bases: &[Prepared<C>],
