@@ -162,8 +162,8 @@ changes! {
         vector::to_canonical(a);
         Ok(())
     }
-    "Coefficients to values on the domain of len(a) points." ntt(a) { transform::forward(as_scalars_mut(a)) }
-    "Values to coefficients." intt(a) { transform::inverse(as_scalars_mut(a)) }
+    "Coefficients to values on the domain of len(a) points." ntt(a) { transform::forward(a) }
+    "Values to coefficients." intt(a) { transform::inverse(a) }
 }
 
 /// a += k * b.

@@ -5,6 +5,8 @@
 //! Single field operations, the curve and the pairing come from arkworks; the algorithms are ours.
 
 pub mod grain;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 pub mod ntt;
 pub mod points;
 pub mod poly;
@@ -33,6 +35,20 @@ pub fn as_scalars(limbs: &[Limbs]) -> &[Fr] {
 pub fn as_scalars_mut(limbs: &mut [Limbs]) -> &mut [Fr] {
     // SAFETY: as in `as_scalars`; the exclusive borrow carries over.
     unsafe { std::slice::from_raw_parts_mut(limbs.as_mut_ptr().cast(), limbs.len()) }
+}
+
+/// Field elements read as their limbs; see [`as_scalars`].
+#[cfg(target_arch = "x86_64")]
+fn as_limbs(scalars: &[Fr]) -> &[Limbs] {
+    // SAFETY: as in `as_scalars`.
+    unsafe { std::slice::from_raw_parts(scalars.as_ptr().cast(), scalars.len()) }
+}
+
+/// Field elements read as limbs that may be changed; see [`as_scalars`].
+#[cfg(target_arch = "x86_64")]
+fn as_limbs_mut(scalars: &mut [Fr]) -> &mut [Limbs] {
+    // SAFETY: as in `as_scalars`; the exclusive borrow carries over.
+    unsafe { std::slice::from_raw_parts_mut(scalars.as_mut_ptr().cast(), scalars.len()) }
 }
 
 /// Why an operation could not be done; the message is complete and names the offending index or length.

@@ -10,10 +10,14 @@ use ark_ff::{FftField, Field, One};
 use rayon::prelude::*;
 
 use crate::pool::GRAIN;
-use crate::{Fr, Result, refuse};
+use crate::{Fr, Limbs, Result, as_scalars_mut, refuse};
 
 /// Largest domain, as a power of two.
 pub const MAX_LOG: u32 = 22;
+
+/// Smallest size for vector lanes: below it, setting them up costs more than it saves.
+#[cfg(target_arch = "x86_64")]
+const LANES_FROM: usize = 32;
 
 /// Layer k: the powers 0 .. 2^k - 1 of the root of order 2^(k+1). Every domain size shares them.
 static LAYERS: [OnceLock<Vec<Fr>>; MAX_LOG as usize] = [const { OnceLock::new() }; MAX_LOG as usize];
@@ -50,20 +54,49 @@ fn log_size(n: usize) -> Result<u32> {
 }
 
 /// Coefficients to values: a[i] becomes p(ω^i), in place.
-pub fn forward(a: &mut [Fr]) -> Result<()> {
-    let log = log_size(a.len())?;
-    butterflies(a, log);
-    reverse_bits(a, log);
+pub fn forward(a: &mut [Limbs]) -> Result<()> {
+    log_size(a.len())?;
+    if !in_lanes(a, false) {
+        portable_forward(as_scalars_mut(a));
+    }
     Ok(())
 }
 
 /// Values to coefficients, in place: the inverse of [`forward`].
-pub fn inverse(a: &mut [Fr]) -> Result<()> {
-    forward(a)?;
+pub fn inverse(a: &mut [Limbs]) -> Result<()> {
+    log_size(a.len())?;
+    if !in_lanes(a, true) {
+        portable_inverse(as_scalars_mut(a));
+    }
+    Ok(())
+}
+
+/// Whether the transform was done in vector lanes: where the CPU has them and there is more than one block.
+fn in_lanes(a: &mut [Limbs], inverse: bool) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if a.len() >= LANES_FROM
+        && let Some(isa) = crate::lanes::available()
+    {
+        crate::lanes::transform(isa, a, inverse);
+        return true;
+    }
+    let _ = (a, inverse);
+    false
+}
+
+/// [`forward`] for any CPU.
+pub(crate) fn portable_forward(a: &mut [Fr]) {
+    let log = a.len().trailing_zeros();
+    butterflies(a, log);
+    reverse_bits(a, log);
+}
+
+/// [`inverse`] for any CPU.
+pub(crate) fn portable_inverse(a: &mut [Fr]) {
+    portable_forward(a);
     a[1..].reverse();
     let factor = Fr::from(a.len() as u64).inverse().unwrap_or_default();
-    crate::vector::scale(a, factor);
-    Ok(())
+    a.iter_mut().for_each(|a| *a *= factor);
 }
 
 fn butterflies(a: &mut [Fr], log: u32) {
@@ -107,10 +140,11 @@ fn reverse_bits(a: &mut [Fr], log: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::as_scalars;
     use crate::poly::evaluate;
 
-    fn sample(n: usize) -> Vec<Fr> {
-        (0..n as u64).map(|i| Fr::from(i + 2).pow([5 + i])).collect()
+    fn sample(n: usize) -> Vec<Limbs> {
+        (0..n as u64).map(|i| Fr::from(i + 2).pow([5 + i]).0.0).collect()
     }
 
     #[test]
@@ -126,8 +160,12 @@ mod tests {
             let p = sample(1 << log);
             let mut values = p.clone();
             forward(&mut values).unwrap();
-            let root = root_of_unity(log);
-            assert!(values.iter().enumerate().all(|(i, v)| *v == evaluate(&p, root.pow([i as u64]))));
+            let (p, root) = (as_scalars(&p), root_of_unity(log));
+            let expected = |i: usize| evaluate(p, root.pow([i as u64]));
+            assert!(as_scalars(&values).iter().enumerate().all(|(i, v)| *v == expected(i)));
+            let mut portable = p.to_vec();
+            portable_forward(&mut portable);
+            assert_eq!(portable, as_scalars(&values));
         }
     }
 
@@ -149,6 +187,6 @@ mod tests {
     #[test]
     fn odd_sizes_are_refused() {
         assert!(forward(&mut sample(12)).unwrap_err().0.contains("12 elements"));
-        assert!(forward(&mut []).is_err());
+        assert!(inverse(&mut []).is_err());
     }
 }

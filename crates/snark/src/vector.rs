@@ -13,6 +13,43 @@ fn same_length(a: usize, b: usize) -> Result<()> {
     if a == b { Ok(()) } else { refuse(format!("vectors of {a} and {b} elements; they must be of one length")) }
 }
 
+/// The part of an operation that vector lanes take; each returns how many elements are done, from the first.
+#[cfg(target_arch = "x86_64")]
+mod lanes {
+    use crate::lanes::{self, available};
+    use crate::{Fr, as_limbs, as_limbs_mut};
+
+    pub fn multiply(a: &mut [Fr], b: &[Fr]) -> usize {
+        available().map_or(0, |isa| lanes::multiply(isa, as_limbs_mut(a), as_limbs(b)))
+    }
+
+    pub fn scale(a: &mut [Fr], k: Fr) -> usize {
+        available().map_or(0, |isa| lanes::scale(isa, as_limbs_mut(a), k))
+    }
+
+    pub fn add_scaled(a: &mut [Fr], k: Fr, b: &[Fr]) -> usize {
+        available().map_or(0, |isa| lanes::add_scaled(isa, as_limbs_mut(a), k, as_limbs(b)))
+    }
+}
+
+/// No lanes on this architecture.
+#[cfg(not(target_arch = "x86_64"))]
+mod lanes {
+    use crate::Fr;
+
+    pub fn multiply(_: &mut [Fr], _: &[Fr]) -> usize {
+        0
+    }
+
+    pub fn scale(_: &mut [Fr], _: Fr) -> usize {
+        0
+    }
+
+    pub fn add_scaled(_: &mut [Fr], _: Fr, _: &[Fr]) -> usize {
+        0
+    }
+}
+
 fn zip(a: &mut [Fr], b: &[Fr], op: impl Fn(&mut Fr, &Fr) + Sync) -> Result<()> {
     same_length(a.len(), b.len())?;
     a.par_chunks_mut(GRAIN).zip(b.par_chunks(GRAIN)).for_each(|(a, b)| a.iter_mut().zip(b).for_each(|(a, b)| op(a, b)));
@@ -35,7 +72,12 @@ pub fn sub(a: &mut [Fr], b: &[Fr]) -> Result<()> {
 
 /// a *= b, element by element.
 pub fn mul(a: &mut [Fr], b: &[Fr]) -> Result<()> {
-    zip(a, b, |a, b| *a *= b)
+    same_length(a.len(), b.len())?;
+    a.par_chunks_mut(GRAIN).zip(b.par_chunks(GRAIN)).for_each(|(a, b)| {
+        let done = lanes::multiply(a, b);
+        a[done..].iter_mut().zip(&b[done..]).for_each(|(a, b)| *a *= b);
+    });
+    Ok(())
 }
 
 /// a += k b.
@@ -43,14 +85,23 @@ pub fn add_scaled(a: &mut [Fr], k: Fr, b: &[Fr]) -> Result<()> {
     if k.is_one() {
         return add(a, b);
     }
-    zip(a, b, |a, b| *a += k * b)
+    same_length(a.len(), b.len())?;
+    a.par_chunks_mut(GRAIN).zip(b.par_chunks(GRAIN)).for_each(|(a, b)| {
+        let done = lanes::add_scaled(a, k, b);
+        a[done..].iter_mut().zip(&b[done..]).for_each(|(a, b)| *a += k * b);
+    });
+    Ok(())
 }
 
 /// a *= k.
 pub fn scale(a: &mut [Fr], k: Fr) {
-    if !k.is_one() {
-        each(a, |a| *a *= k);
+    if k.is_one() {
+        return;
     }
+    a.par_chunks_mut(GRAIN).for_each(|a| {
+        let done = lanes::scale(a, k);
+        a[done..].iter_mut().for_each(|a| *a *= k);
+    });
 }
 
 /// a = k - a.
