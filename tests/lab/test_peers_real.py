@@ -5,6 +5,7 @@ A peer that is not built is skipped with the command that would build it.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ CELLS = [(spec.name, curve) for spec in PEERS.values() if spec.place == "cpu" fo
 
 @pytest.fixture
 def peer(request: pytest.FixtureRequest):
-    opened = open_peer(request.param, build=False)
+    """The peer, in the build for two threads in the tests that ask for two."""
+    opened = open_peer(request.param, build=False, threads=2 if "two_threads" in request.node.name else 1)
     if isinstance(opened, Fault):
         assert opened.status == FaultKind.UNAVAILABLE
         pytest.skip(f"{request.param}: {opened.reason}")
@@ -40,6 +42,21 @@ def test_sums_are_right(peer: Peer, curve: str, kind: str, tmp_path: Path) -> No
     whole = peer.run(scope="end-to-end")
     assert isinstance(whole, RunAnswer), whole
     assert (whole.x, whole.y, whole.is_infinity) == work.expected()
+
+
+@pytest.mark.parametrize(("peer", "curve"), CELLS, indirect=["peer"])
+def test_two_threads_give_the_same_sum(peer: Peer, curve: str, tmp_path: Path) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one processor")
+    work = workload(curve, usual(curve, 70), tmp_path)
+    peer.load(curve=curve, n=work.n, points=work.points, scalars=work.scalars)
+    answer = peer.run(threads=2, repeats=2)
+    if isinstance(answer, Fault):
+        assert answer.status == FaultKind.UNSUPPORTED, answer
+        pytest.skip(f"this build has one thread: {answer.reason}")
+    assert (answer.x, answer.y, answer.is_infinity) == work.expected()
+    assert answer.agree
+    assert answer.evidence["threads_asked"] == 2
 
 
 @pytest.mark.parametrize(("peer", "curve"), CELLS, indirect=["peer"])
