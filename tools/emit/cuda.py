@@ -39,9 +39,7 @@ def base_field(curve: Curve) -> str:
     text += array("R3", field.radix(WORD * n, 3), n)
     text += f"constexpr u32 NEG_INV = 0x{field.neg_inverse(WORD):08x}u;\n"
     text += f"constexpr u32 SMALL_SHIFT = {shift};\n"
-    text += (
-        f"constexpr u32 SMALL_QUOTIENT = 0x{(1 << 50) // top:08x}u;  // 2^50 / top {SMALL_BITS} bits of p\n"
-    )
+    text += f"constexpr u32 SMALL_QUOTIENT = 0x{(1 << 50) // top:08x}u;  // 2^50 / top {SMALL_BITS} bits of p\n"
     text += f"constexpr int INVERSION_LIMBS = {inverse_limbs};\n"
     text += array("P30", p, inverse_limbs, INVERSION_BITS)
     text += f"constexpr u32 P30_INV = 0x{pow(p, -1, 1 << INVERSION_BITS):08x}u;\n"
@@ -54,9 +52,7 @@ def group(curve: Curve) -> str:
     b = curve.b if curve.b <= p // 2 else curve.b - p
     square = 108 * b * b
     factors = (square, 1) if square <= SMALL_LIMIT else (108, b * b)
-    assert max(*factors, 9 * abs(b)) <= SMALL_LIMIT, (
-        f"{curve.name}: b is too large for the small-multiple formulas"
-    )
+    assert max(*factors, 9 * abs(b)) <= SMALL_LIMIT, f"{curve.name}: b is too large for the small-multiple formulas"
     mont = field.radix(WORD * n)
     return (
         array("B_MONT", curve.b * mont % p, n)

@@ -47,6 +47,27 @@ struct Rows {
 
     static void reduce_one(Words& x, Words& y, const Words& p, u32 m) { reduce(x, y, p, m); }
 
+    static void shift_reduce(Words& x, Words& y, const Words& p, u32 factor) {
+        u32 zero[N] = {};
+        next(x, y, zero, 0);
+        reduce(x, y, p, x[0] * factor);
+    }
+
+    static void shift_reduce_one(Words& x, Words& y, const Words& p) { shift_reduce(x, y, p, 0xffffffffu); }
+
+    static void square(u32 (&wide)[2 * N], const Words& a) {
+        for (u32& word : wide) word = 0;
+        for (int i = 0; i < N; i++) {
+            u64 carry = 0;
+            for (int j = 0; j < N; j++) {
+                carry += u64(a[i]) * a[j] + wide[i + j];
+                wide[i + j] = u32(carry);
+                carry >>= 32;
+            }
+            wide[i + N] = u32(carry);
+        }
+    }
+
     static void merge(Words& r, const Words& y, const Words& x) {
         u64 carry = 0;
         for (int k = 0; k < N; k++) {

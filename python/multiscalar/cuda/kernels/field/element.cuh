@@ -92,6 +92,13 @@ static __device__ __forceinline__ void reduce_row(u32 (&x)[curve::N], u32 (&y)[c
         Rows<curve::N>::reduce(x, y, curve::P, x[0] * curve::NEG_INV);
 }
 
+static __device__ __forceinline__ void shift_reduce_row(u32 (&x)[curve::N], u32 (&y)[curve::N]) {
+    if (curve::P_IS_ONE_MOD_WORD)
+        Rows<curve::N>::shift_reduce_one(x, y, curve::P);
+    else
+        Rows<curve::N>::shift_reduce(x, y, curve::P, curve::NEG_INV);
+}
+
 // a b / R mod p.
 static __device__ __forceinline__ Fe mul(const Fe& a, const Fe& b) {
     u32 even[curve::N], odd[curve::N];
@@ -111,7 +118,29 @@ static __device__ __forceinline__ Fe mul(const Fe& a, const Fe& b) {
     return r;
 }
 
-static __device__ __forceinline__ Fe sqr(const Fe& a) { return mul(a, a); }
+// wide / R mod p for wide < 4 p^2: the low half is cleared row by row, the high half added at the end.
+static __device__ __forceinline__ Fe fe_reduce_wide(const u32 (&wide)[2 * curve::N]) {
+    u32 even[curve::N], odd[curve::N];
+    Fe low, high, r;
+#pragma unroll
+    for (int k = 0; k < curve::N; k++) even[k] = wide[k], odd[k] = 0, high.v[k] = wide[curve::N + k];
+    reduce_row(even, odd);
+#pragma unroll
+    for (int k = 1; k < curve::N; k += 2) {
+        shift_reduce_row(odd, even);
+        if (k + 1 < curve::N) shift_reduce_row(even, odd);
+    }
+    Rows<curve::N>::merge(low.v, even, odd);
+    Rows<curve::N>::add(r.v, low.v, high.v);
+    return r;
+}
+
+// a^2 / R mod p.
+static __device__ __forceinline__ Fe sqr(const Fe& a) {
+    u32 wide[2 * curve::N];
+    Rows<curve::N>::square(wide, a.v);
+    return fe_reduce_wide(wide);
+}
 
 // Canonical integer, any value below 2^(32 N), into Montgomery form; and back to the canonical integer.
 static __device__ __forceinline__ Fe to_montgomery(const Fe& a) { return mul(a, fe_constant(curve::R2)); }
