@@ -82,49 +82,73 @@ def reduce_row(n: int, one: bool) -> Row:
     return row
 
 
+def wide_chain(row: Row, started: set[str], array: str, first: int, a: str, others: list[str]) -> None:
+    """array += a * others, each product at its own pair of words from `first` on; words appear when first written."""
+
+    def word(k: int) -> tuple[str, str]:
+        name = at(array, k)
+        known = name in started
+        started.add(name)
+        target = row.ref(name, "+r" if known else "=&r")
+        return target, target if known else "0"
+
+    for step, b in enumerate(others):
+        for half in ("lo", "hi"):
+            target, addend = word(first + 2 * step + (half == "hi"))
+            head = "mad" if step == 0 and half == "lo" else "madc"
+            row.op(f"{head}.{half}.cc.u32 {target}, {row.ref(a, 'r')}, {row.ref(b, 'r')}, {addend}")
+    target, addend = word(first + 2 * len(others))
+    row.op(f"addc.u32 {target}, {addend}, 0")
+
+
+def join_row(n: int, started: set[str]) -> Row:
+    """wide = even + 2^32 odd; words that no product reached are zero."""
+    row = Row()
+    part = lambda array, k: row.ref(at(array, k), "r") if at(array, k) in started else "0"  # noqa: E731
+    for k in range(1, 2 * n):
+        flags = "add.cc" if k == 1 else "addc" if k == 2 * n - 1 else "addc.cc"
+        row.op(f"{flags}.u32 {row.ref(at('wide', k), '=&r')}, {part('even', k)}, {part('odd', k - 1)}")
+    return row
+
+
+def product_rows(n: int) -> list[Row]:
+    """wide = a b without reduction, 2 n words, by parity of column."""
+    rows: list[Row] = []
+    started: set[str] = set()
+    for i in range(n):
+        row = Row()
+        for parity in (0, 1):
+            array, first = ("odd", i + parity - 1) if (i + parity) % 2 else ("even", i + parity)
+            wide_chain(row, started, array, first, at("b", i), [at("a", k) for k in range(parity, n, 2)])
+        rows.append(row)
+    join = join_row(n, started)
+    join.op(f"mov.u32 {join.ref(at('wide', 0), '=&r')}, {join.ref(at('even', 0), 'r')}")
+    return [*rows, join]
+
+
 def square_rows(n: int) -> list[Row]:
-    """wide = a^2 without reduction, 2 n words: products of different limbs by parity of column, doubled, plus squares."""
-    rows = []
+    """wide = a^2 without reduction, 2 n words: products of different limbs by parity, doubled, plus squares."""
+    rows: list[Row] = []
     started: set[str] = set()
     for i in range(n - 1):
         row = Row()
-        for array, first in (("odd", i + 1), ("even", i + 2)):
-            others = range(first, n, 2)
-            for step, j in enumerate(others):
-                k = i + j - (array == "odd")
-                for half, word in (("lo", k), ("hi", k + 1)):
-                    name = at(array, word)
-                    addend = row.ref(name, "+r") if name in started else "0"
-                    head = step == 0 and half == "lo"
-                    target = row.ref(name, "+r" if name in started else "=&r")
-                    row.op(
-                        f"mad{'' if head else 'c'}.{half}.cc.u32 {target}, {row.ref(at('a', i), 'r')}, {row.ref(at('a', j), 'r')}, {addend}"
-                    )
-                    started.add(name)
-            if others:
-                name = at(array, i + others[-1] - (array == "odd") + 2)
-                addend = row.ref(name, "+r") if name in started else "0"
-                row.op(f"addc.u32 {row.ref(name, '+r' if name in started else '=&r')}, {addend}, 0")
-                started.add(name)
+        for array, j in (("odd", i + 1), ("even", i + 2)):
+            if j < n:
+                others = [at("a", k) for k in range(j, n, 2)]
+                wide_chain(row, started, array, i + j - (array == "odd"), at("a", i), others)
         rows.append(row)
-    # wide = 2 (even + 2^32 odd): missing words are zero.
-    join, double, squares = Row(), Row(), Row()
-    part = lambda array, k: join.ref(at(array, k), "r") if at(array, k) in started else "0"  # noqa: E731
-    for k in range(1, 2 * n):
-        flags = "add.cc" if k == 1 else "addc" if k == 2 * n - 1 else "addc.cc"
-        join.op(f"{flags}.u32 {join.ref(at('wide', k), '=&r')}, {part('even', k)}, {part('odd', k - 1)}")
+    double, squares = Row(), Row()
     for k in range(1, 2 * n):
         flags = "add.cc" if k == 1 else "addc" if k == 2 * n - 1 else "addc.cc"
         word = double.ref(at("wide", k), "+r")
         double.op(f"{flags}.u32 {word}, {word}, {word}")
     for i in range(n):
         a = squares.ref(at("a", i), "r")
-        low = "0" if i == 0 else squares.ref(at("wide", 2 * i), "+r")
         target = squares.ref(at("wide", 2 * i), "+r" if i else "=&r")
-        squares.op(f"mad{'c' if i else ''}.lo.cc.u32 {target}, {a}, {a}, {low}")
+        squares.op(f"mad{'c' if i else ''}.lo.cc.u32 {target}, {a}, {a}, {target if i else '0'}")
         word = squares.ref(at("wide", 2 * i + 1), "+r")
         squares.op(f"madc.hi{'.cc' if i < n - 1 else ''}.u32 {word}, {a}, {a}, {word}")
-    return [*rows, join, double, squares]
+    return [*rows, join_row(n, started), double, squares]
 
 
 def shift_reduce_row(n: int, one: bool) -> Row:
@@ -186,7 +210,8 @@ HEADER = """// Generated by tools/generate.py. Do not edit.
 //   reduce_one    the same for p[0] = 1                  N - 1 wide
 //   shift_reduce  x, y = (x, y with roles exchanged) / 2^32 + p m    N wide: `next` and `reduce` without a factor
 //   merge   r     = y + x / 2^32                         N adds
-//   square  wide  = a^2, 2 N words, not reduced          (N^2 + N) / 2 wide
+//   product wide  = a b, 2 N words, not reduced          N^2 wide
+//   square  wide  = a^2                                  (N^2 + N) / 2 wide
 // The portable twin, which is also the reference, is tests/cuda/shim/rows.hpp.
 
 // -a. Written as the head of a borrow chain, because a plain negation is folded by ptxas into the products that use it,
@@ -229,6 +254,9 @@ struct Rows<{n}> {{
     static __device__ __forceinline__ void shift_reduce_one(u32 (&x)[{n}], u32 (&y)[{n}], const u32 (&p)[{n}]) {{
         u32 m;
 {shift_reduce_row(n, True).render(i)}    }}
+    static __device__ __forceinline__ void product(u32 (&wide)[{2 * n}], const u32 (&a)[{n}], const u32 (&b)[{n}]) {{
+        u32 even[{2 * n}], odd[{2 * n}];
+{"".join(row.render(i) for row in product_rows(n))}    }}
     static __device__ __forceinline__ void square(u32 (&wide)[{2 * n}], const u32 (&a)[{n}]) {{
         u32 even[{2 * n}], odd[{2 * n}];
 {"".join(row.render(i) for row in square_rows(n))}    }}

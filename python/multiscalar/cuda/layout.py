@@ -21,8 +21,9 @@ SOURCES: Final = (
     "msm/reduce", "msm/combine", "msm/convert",
 )  # fmt: skip
 KERNELS: Final = (
-    "msm_digits", "msm_group", "msm_bin_count", "msm_bin_scatter", "msm_bucket_count", "msm_bucket_scatter",
-    "msm_accumulate", "msm_accumulate_points", "msm_fixup", "msm_pairs_entries", "msm_pairs_points",
+    "msm_digits", "msm_group", "msm_bin_count", "msm_bin_scatter", "msm_bucket_count", "msm_bin_lengths",
+    "msm_bucket_offsets", "msm_bucket_scatter",
+    "msm_accumulate", "msm_accumulate_points", "msm_join", "msm_fixup", "msm_pairs_entries", "msm_pairs_points",
     "msm_reduce_runs", "msm_reduce_tree", "msm_reduce_last", "msm_combine", "msm_convert", "msm_precompute",
 )  # fmt: skip
 
@@ -33,7 +34,9 @@ POINT_MONTGOMERY, POINT_CHECK = 1, 2
 MAX_TABLE_POINTS: Final = (1 << 30) - 1  # an entry has 30 bits for the index; all ones is NONE
 
 PAIR_THREADS = 128
-FIXUP_ITEMS = 256
+FIXUP_ITEMS = 64
+SORT_TILE = 4096
+MAX_BINS, MAX_BIN_BUCKETS = 1024, 2048
 SHARED_BYTES = 48 * 1024  # without opting in to more
 MAX_GROUPED_BUCKETS = 8192  # counters of msm_group: 32 KiB
 
@@ -245,6 +248,15 @@ class Sizes:
         return self.entries >> self.tuning.pair_rounds
 
     @property
+    def low_bits(self) -> int:
+        """Digit bits that the second level of the sort tells apart."""
+        return self.width // 2
+
+    @property
+    def bins(self) -> int:
+        return self.buckets >> self.low_bits
+
+    @property
     def slices(self) -> int:
         return max(1, divide_up(self.listed, self.tuning.slice))
 
@@ -321,44 +333,35 @@ def _group(layout: Layout, sizes: Sizes, first: int, count: int) -> None:
 
 def _partition(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count: int) -> None:
     shape = layout.shape
-    key_bits = sizes.width - 1
-    low_bits = (key_bits + 1) // 2
-    bins = 1 << (key_bits - low_bits)
+    low_bits, bins = sizes.low_bits, sizes.bins
     blocks = shape.halves * shape.factor
-    fill = divide_up(shape.n * blocks * count, 8 * device.multiprocessors)
-    chunk = min(32768, max(2048, divide_up(fill, 512) * 512))
-    grid = (divide_up(shape.n, chunk) * blocks, count)
-    layout.need("bins", 3 * 4 * count * bins)
+    fill = divide_up(sizes.candidates * count, 4 * device.multiprocessors)
+    chunk = min(32768, max(2048, divide_up(fill, SORT_TILE) * SORT_TILE))
+    digit_grid = (divide_up(shape.n, chunk) * blocks, count)
+    list_grid = (divide_up(sizes.candidates, chunk), count)
+    layout.need("bins", 4 * count * (3 * bins + sizes.buckets))
     layout.need("binned_entries", 4 * count * sizes.candidates)
     layout.need("binned_keys", 2 * count * sizes.candidates)
     layout.need("entries", 4 * count * sizes.entries)
     layout.need("offsets", 4 * count * (sizes.buckets + 1))
-    counts, cursors, lengths = (Ref("bins", 4 * count * bins * k) for k in range(3))
+    lengths, counts, cursors, buckets = (Ref("bins", 4 * count * bins * k) for k in range(4))
     digits = Ref("digits", 4 * first * sizes.candidates)
-    entries, keys = Ref("binned_entries"), Ref("binned_keys")
-    layout.steps += [
-        Fill(counts, 2 * 4 * count * bins, 0, "sort"),
-        Launch(
-            "msm_bin_count", grid, 512,
-            (digits, counts, shape.n, chunk, bins, low_bits, sizes.candidates), 0, "sort",
-        ),
-        Launch(
-            "msm_bin_scatter", grid, 512,
-            (digits, counts, cursors, entries, keys, *_entry_map(layout, sizes), first, chunk, bins, low_bits,
-             sizes.candidates),
-            0, "sort",
-        ),
-        Launch(
-            "msm_bucket_count", (bins, count), 256,
-            (counts, keys, Ref("offsets"), lengths, bins, low_bits, sizes.pad, sizes.candidates), 0, "sort",
-        ),
-        Launch(
-            "msm_bucket_scatter", (bins, count), 256,
-            (counts, lengths, entries, keys, Ref("offsets"), Ref("entries"), bins, low_bits, sizes.pad,
-             sizes.candidates, sizes.entries),
-            0, "sort",
-        ),
-    ]  # fmt: skip
+    entries, keys, sorted_entries, offsets = Ref("binned_entries"), Ref("binned_keys"), Ref("entries"), Ref("offsets")
+    stride = sizes.candidates
+
+    def sort(kernel: str, grid: tuple[int, int], block: int, *arguments: Argument) -> None:
+        layout.steps.append(Launch(kernel, grid, block, arguments, 0, "sort"))
+
+    layout.steps.append(Fill(counts, 4 * count * (2 * bins + sizes.buckets), 0, "sort"))
+    sort("msm_bin_count", digit_grid, 512, digits, counts, shape.n, chunk, bins, low_bits, stride)
+    sort("msm_bin_scatter", digit_grid, 512, digits, counts, cursors, entries, keys, *_entry_map(layout, sizes), first,
+         chunk, bins, low_bits, stride)  # fmt: skip
+    sort("msm_bucket_count", list_grid, 512, counts, keys, buckets, bins, low_bits, chunk, stride)
+    sort("msm_bin_lengths", (bins, count), 256, buckets, lengths, bins, low_bits, sizes.pad)
+    sort("msm_bucket_offsets", (bins, count), 256, lengths, buckets, offsets, sorted_entries, bins, low_bits, sizes.pad,
+         sizes.entries)  # fmt: skip
+    sort("msm_bucket_scatter", list_grid, 512, counts, buckets, entries, keys, sorted_entries, bins, low_bits, chunk,
+         stride, sizes.entries)  # fmt: skip
 
 
 def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref | None:
@@ -422,6 +425,9 @@ def _fixup(layout: Layout, sizes: Sizes, count: int) -> None:
     items, level = 2 * sizes.slices, 0
     if sizes.slices == 1:
         return  # every bucket lies inside the one slice
+    joined = (Ref("partials_0"), Ref("owners_0"), Ref("buckets"), sizes.slices, sizes.buckets)
+    grid = (divide_up(sizes.slices, 128), count)
+    layout.steps.append(Launch("msm_join", grid, 128, joined, 0, "accumulate"))
     while True:
         blocks = divide_up(items, FIXUP_ITEMS)
         here, there = level % 2, (level + 1) % 2
@@ -470,9 +476,7 @@ def _reduce(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count
     if weighted:
         layout.need("lists_0", count * 2 * elements * point)
         arguments: tuple[Argument, ...] = (source, offsets, Ref("lists_0"), sizes.buckets, run)
-        steps.append(
-            Launch("msm_reduce_runs", (divide_up(elements, 128), count), 128, arguments, 0, "reduce")
-        )
+        steps.append(Launch("msm_reduce_runs", (divide_up(elements, 128), count), 128, arguments, 0, "reduce"))
         source, lists = Ref("lists_0"), 2
     levels = _tree_levels(limbs, lists, elements.bit_length() - 1, min(device.shared_bytes, SHARED_BYTES))
     for k, level in enumerate(levels):

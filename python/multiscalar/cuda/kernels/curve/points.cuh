@@ -95,6 +95,34 @@ static __device__ __forceinline__ void projective_add(Projective& p, const Proje
     p.z = add(mul(yz, plus), mul(xx3, xy));
 }
 
+// r += q where the x coordinates agree, or one is infinity: by way of the complete formulas, out of line.
+static __device__ __noinline__ void xyzz_add_complete(Xyzz& r, const Xyzz& q) {
+    Projective p = projective_from(r);
+    projective_add(p, projective_from(q));
+    Fe z = is_zero(p.z) ? fe_zero() : p.z;
+    r.zz = sqr(z);
+    r.zzz = mul(r.zz, z);
+    r.x = mul(p.x, z);
+    r.y = mul(p.y, r.zz);
+}
+
+// r += q, 12M + 2S.
+static __device__ __forceinline__ void xyzz_add(Xyzz& r, const Xyzz& q) {
+    Fe u = mul(r.x, q.zz), s = mul(r.y, q.zzz);
+    Fe h = sub(mul(q.x, r.zz), u), rise = sub(mul(q.y, r.zzz), s);
+    if (is_zero(h) || is_infinity(r) || is_infinity(q)) {
+        xyzz_add_complete(r, q);
+        return;
+    }
+    Fe hh = sqr(h);
+    Fe hhh = mul(h, hh);
+    u = mul(u, hh);
+    r.zz = mul(mul(r.zz, q.zz), hh);
+    r.zzz = mul(mul(r.zzz, q.zzz), hhh);
+    r.x = sub(sub(sqr(rise), hhh), dbl(u));
+    r.y = sub(mul(rise, sub(u, r.x)), mul(s, hhh));
+}
+
 // Global memory, 16 bytes at a time.
 static __device__ __forceinline__ Fe load_fe(const u32* address) {
     const Quad* from = reinterpret_cast<const Quad*>(address);

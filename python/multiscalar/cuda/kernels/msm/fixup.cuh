@@ -1,114 +1,89 @@
 // Joins the partial sums of buckets that cross slice borders; also what tames a hot bucket: a tree, never a chain.
 //
-// The partial sums of a set are a list sorted by bucket, NONE where a slot is unused. A block takes FIXUP_ITEMS of
-// them: each octet adds a run of FIXUP_RUN in order, then runs that share a bucket are joined pairwise in log steps. What is
-// complete goes to its bucket; what may continue in the next block goes to two slots of the next level's list.
+// The partial sums of a set are a list sorted by bucket, NONE where a slot is unused: slot 2t for a bucket begun before
+// slice t, slot 2t + 1 for one that goes on after it.
+// 1. msm_join: a bucket over few slices, the common case by far, is summed by one thread, which marks its slots as joined.
+//    A mark leaves the bucket number readable, so a neighbour that looks at the slots meanwhile decides the same.
+// 2. msm_fixup: a block loads FIXUP_ITEMS slots and joins neighbours of one bucket pairwise in log steps, by octets. What is
+//    complete goes to its bucket; what may continue in the next block goes to two slots of the next level's list. Blocks
+//    with nothing to do return at once.
 //
-// Cost: FIXUP_RUN + log2(2 octets) octet additions deep a level (one or two levels but for huge n).
+// Cost: join 12M + 2S a border; fixup log2(FIXUP_ITEMS) octet additions deep a level, all levels together log2(slices).
 
-constexpr u32 FIXUP_OCTETS = 32, FIXUP_RUN = 8, FIXUP_ITEMS = FIXUP_OCTETS * FIXUP_RUN;
+constexpr u32 JOINED = SIGN, JOIN_LENGTH = 4, FIXUP_OCTETS = 32, FIXUP_ITEMS = 2 * FIXUP_OCTETS;
 
-// The runs of one block: two slots an octet, with the same meaning as the slots of a slice.
-struct FixupRuns {
-    u32 points[2 * FIXUP_OCTETS * 3 * curve::N];
-    u32 owners[2 * FIXUP_OCTETS];
-};
-
-// Adds items [begin, end) of the list in order. Octet-uniform branches diverge inside a warp, so every octet makes the
-// same FIXUP_RUN steps and only the choice of operands differs.
-static __device__ __forceinline__ void fixup_run(FixupRuns& runs, const u32* partials, const u32* owners, u32 count,
-                                                 u32 begin, u32* buckets) {
-    u32 octet = threadIdx.x / 8;
-    Fe sum = octet_infinity();
-    u32 bucket = NONE;
-    bool begun_before = false;
-    u32 slots[2] = {NONE, NONE};
-    for (u32 k = 0; k <= FIXUP_RUN; k++) {
-        u32 item = begin + k;
-        bool inside = item < count;
-        u32 owner = inside ? owners[item] : NONE;
-        bool last = k == FIXUP_RUN;
-        bool ends = bucket != NONE && (last || owner != bucket);
-        bool goes_on = last && owner == bucket;
-        // Close the run that ends here.
-        u32 slot = begun_before ? 0 : 1;
-        bool whole = ends && !begun_before && !goes_on;
-        if (__any_sync(WARP, whole))
-            octet_store_xyzz(buckets + u64(whole ? bucket : 0) * (4 * curve::N), sum, whole);
-        if (ends && !whole) {
-            octet_store_projective(runs.points + (2 * octet + slot) * (3 * curve::N), sum);
-            slots[slot] = bucket;
-            if (begun_before && goes_on) {
-                octet_store_projective(runs.points + (2 * octet + 1) * (3 * curve::N), octet_infinity());
-                slots[1] = bucket;
-            }
-        }
-        if (last) break;
-        // Open or extend.
-        bool present = owner != NONE;
-        bool extends = present && owner == bucket;
-        Fe value = present ? octet_load_xyzz(partials + u64(item) * (4 * curve::N)) : octet_infinity();
-        if (__any_sync(WARP, extends)) {
-            Fe joined = octet_add(sum, value);
-            sum = fe_select(extends, joined, value);
-        } else {
-            sum = value;
-        }
-        if (!extends) begun_before = present && k == 0 && item > 0 && owners[item - 1] == owner;
-        bucket = owner;
-    }
-    if (octet_lane() == 0) runs.owners[2 * octet] = slots[0], runs.owners[2 * octet + 1] = slots[1];
+// grid (ceil(slices / 128), sets).
+extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
+    msm_join(const u32* partials, u32* owners, u32* buckets_out, u32 slices, u32 buckets) {
+    u32 t = blockIdx.x * blockDim.x + threadIdx.x, set = blockIdx.y;
+    if (t + 1 >= slices) return;
+    u32* mine = owners + u64(set) * slices * 2;
+    u32 first = 2 * t + 1, last = first + 1, end = 2 * slices, bucket = mine[first];
+    if (bucket == NONE || (mine[first - 1] | JOINED) == (bucket | JOINED)) return;  // nothing begins here
+    while (last < end && last - first <= JOIN_LENGTH && (mine[last] | JOINED) == (bucket | JOINED)) last++;
+    if (last - first > JOIN_LENGTH) return;
+    const u32* from = partials + u64(set) * slices * (8 * curve::N);
+    Xyzz sum = load_xyzz(from + u64(first) * (4 * curve::N));
+    for (u32 item = first + 1; item < last; item++) xyzz_add(sum, load_xyzz(from + u64(item) * (4 * curve::N)));
+    store_xyzz(buckets_out + (u64(set) * buckets + bucket) * (4 * curve::N), sum);
+    for (u32 item = first; item < last; item++) mine[item] = bucket | JOINED;
 }
 
 // grid (ceil(count / FIXUP_ITEMS), sets), block 256. Lists of `count` items a set; out lists of 2 gridDim.x.
 extern "C" __global__ void __launch_bounds__(256)
     msm_fixup(const u32* partials, const u32* owners, u32* partials_out, u32* owners_out, u32* buckets_out, u32 count,
               u32 buckets) {
-    __shared__ FixupRuns runs;
-    constexpr u32 ITEMS = 2 * FIXUP_OCTETS;
-    u32 set = blockIdx.y, octet = threadIdx.x / 8;
-    u32* set_buckets = buckets_out + u64(set) * buckets * (4 * curve::N);
+    __shared__ u32 points[FIXUP_ITEMS * 3 * curve::N], held[FIXUP_ITEMS];
+    constexpr u32 POINT = 3 * curve::N, XYZZ = 4 * curve::N;
+    u32 set = blockIdx.y, octet = threadIdx.x / 8, first = blockIdx.x * FIXUP_ITEMS;
     const u32* set_owners = owners + u64(set) * count;
-    u32 first = blockIdx.x * FIXUP_ITEMS;
-    fixup_run(runs, partials + u64(set) * count * (4 * curve::N), set_owners, count, first + octet * FIXUP_RUN,
-              set_buckets);
+    u64 slot = 2 * (u64(set) * gridDim.x + blockIdx.x);
+    u32 mine = NONE;
+    if (threadIdx.x < FIXUP_ITEMS) {
+        if (first + threadIdx.x < count) mine = set_owners[first + threadIdx.x];
+        if (mine & JOINED) mine = NONE;
+        held[threadIdx.x] = mine;
+    }
+    if (threadIdx.x < 2) owners_out[slot + threadIdx.x] = NONE;
+    if (!__syncthreads_or(mine != NONE)) return;
+    for (u32 item = octet; item < FIXUP_ITEMS; item += FIXUP_OCTETS)
+        if (held[item] != NONE)
+            octet_store_projective(points + item * POINT,
+                                   octet_load_xyzz(partials + (u64(set) * count + first + item) * XYZZ));
     __syncthreads();
-    // Join: item i takes in item i + step when both belong to one bucket and i is at a multiple of 2 step in its run.
-    for (u32 step = 1; step < ITEMS; step *= 2) {
+    // Item i takes in item i + step when both belong to one bucket and i is at a multiple of 2 step in its run.
+    for (u32 step = 1; step < FIXUP_ITEMS; step *= 2) {
         bool any = false;
-        for (u32 item = octet; item < ITEMS; item += FIXUP_OCTETS) {
-            u32 owner = runs.owners[item], rank = 0;
-            while (rank < item && runs.owners[item - rank - 1] == owner) rank++;
-            bool joins = owner != NONE && rank % (2 * step) == 0 && item + step < ITEMS && runs.owners[item + step] == owner;
+        for (u32 item = octet; item < FIXUP_ITEMS; item += FIXUP_OCTETS) {
+            u32 owner = held[item], rank = 0;
+            bool joins = owner != NONE && item + step < FIXUP_ITEMS && held[item + step] == owner;
+            while (joins && rank < item && held[item - rank - 1] == owner) rank++;
+            joins = joins && rank % (2 * step) == 0;
             any |= joins;
             if (!__any_sync(WARP, joins)) continue;
-            u32* at = runs.points + item * (3 * curve::N);
-            Fe joined = octet_add(octet_load_projective(at), octet_load_projective(joins ? at + step * (3 * curve::N) : at));
-            if (joins) octet_store_projective(at, joined);
+            u32* at = points + item * POINT;
+            Fe sum = octet_add(octet_load_projective(at), octet_load_projective(joins ? at + step * POINT : at));
+            if (joins) octet_store_projective(at, sum);
         }
         if (!__syncthreads_or(any)) break;
     }
     // Runs that touch neither edge of the block are complete.
-    u64 slot = 2 * (u64(set) * gridDim.x + blockIdx.x);
-    if (threadIdx.x < 2) owners_out[slot + threadIdx.x] = NONE;
-    __syncthreads();
+    u32* set_buckets = buckets_out + u64(set) * buckets * XYZZ;
     u32 before = first > 0 ? set_owners[first - 1] : NONE;
     u32 after = first + FIXUP_ITEMS < count ? set_owners[first + FIXUP_ITEMS] : NONE;
-    for (u32 item = octet; item < ITEMS; item += FIXUP_OCTETS) {
-        u32 owner = runs.owners[item];
-        bool head = owner != NONE && (item == 0 || runs.owners[item - 1] != owner);
+    for (u32 item = octet; item < FIXUP_ITEMS; item += FIXUP_OCTETS) {
+        u32 owner = held[item];
+        bool head = owner != NONE && (item == 0 || held[item - 1] != owner);
         bool begun_before = head && before == owner, goes_on = head && after == owner;
         u32 out = begun_before ? 0 : 1;
         bool whole = head && !begun_before && !goes_on;
-        Fe sum = octet_load_projective(runs.points + item * (3 * curve::N));
-        if (__any_sync(WARP, head)) {
-            u32* to = whole ? set_buckets + u64(owner) * (4 * curve::N) : partials_out + (slot + out) * (4 * curve::N);
-            octet_store_xyzz(to, sum, head);
-        }
+        if (!__any_sync(WARP, head)) continue;
+        Fe sum = octet_load_projective(points + item * POINT);
+        octet_store_xyzz(whole ? set_buckets + u64(owner) * XYZZ : partials_out + (slot + out) * XYZZ, sum, head);
         if (head && !whole && octet_lane() == 0) owners_out[slot + out] = owner;
-        if (begun_before && goes_on) {
+        if (begun_before && goes_on) {  // an empty slot 1 keeps the run adjacent
             if (octet_lane() == 0) owners_out[slot + 1] = owner;
-            if (octet_lane() < 4) store_fe(partials_out + (slot + 1) * (4 * curve::N) + octet_lane() * curve::N, fe_zero());
+            if (octet_lane() < 4) store_fe(partials_out + (slot + 1) * XYZZ + octet_lane() * curve::N, fe_zero());
         }
     }
 }

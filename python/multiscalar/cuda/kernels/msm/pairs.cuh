@@ -15,33 +15,52 @@ constexpr u32 PAIR_THREADS = 128;
 
 enum PairCase { PAIR_ADD, PAIR_DOUBLE, PAIR_LEFT, PAIR_RIGHT, PAIR_INFINITY };
 
-// Reads coordinates of an input position: entries of a table in the first round, points later.
+// Reads the coordinates of a pair of inputs: by table entries in the first round, from points later. A key is what has to be
+// known before the coordinates can be asked for.
+struct PairKey {
+    u32 v[2];
+};
+
 struct EntrySource {
     Table table;
     const u32* list;
 
-    __device__ __forceinline__ u32 key(u32 position) const { return list[position]; }
-    __device__ __forceinline__ Fe x(u32 entry, u32) const {
-        if (entry == NONE) return fe_zero();
-        const u32* record = table.records + u64(entry & INDEX) * (table.coordinates * curve::N);
-        return load_fe_line(record + (entry & PHI ? 2 * curve::N : 0));
+    __device__ __forceinline__ PairKey key(u32 i) const { return {{list[2 * i], list[2 * i + 1]}}; }
+    __device__ __forceinline__ const u32* record(u32 entry) const {
+        return table.records + u64(entry & INDEX) * (table.coordinates * curve::N);
     }
-    __device__ __forceinline__ Fe y(u32 entry, u32) const {
+    __device__ __forceinline__ Fe x(const PairKey& key, u32, u32 side) const {
+        u32 entry = key.v[side];
+        return entry == NONE ? fe_zero() : load_fe_line(record(entry) + (entry & PHI ? 2 * curve::N : 0));
+    }
+    __device__ __forceinline__ Fe y(const PairKey& key, u32, u32 side) const {
+        u32 entry = key.v[side];
         if (entry == NONE) return fe_zero();
-        Fe y = load_fe_line(table.records + u64(entry & INDEX) * (table.coordinates * curve::N) + curve::N);
+        Fe y = load_fe_line(record(entry) + curve::N);
         return entry & SIGN && fe_bits(y) ? neg(y) : y;
+    }
+    __device__ __forceinline__ void prefetch(const PairKey& key, u32) const {
+#pragma unroll
+        for (u32 side = 0; side < 2; side++)
+            if (key.v[side] != NONE) {
+                prefetch_line(record(key.v[side]) + (key.v[side] & PHI ? 2 * curve::N : 0));
+                prefetch_line(record(key.v[side]) + curve::N);
+            }
     }
 };
 
 struct PointSource {
     const u32* points;
 
-    __device__ __forceinline__ u32 key(u32) const { return 0; }
-    __device__ __forceinline__ Fe x(u32, u32 position) const {
-        return load_fe_line(points + u64(position) * (2 * curve::N));
+    __device__ __forceinline__ PairKey key(u32) const { return {{0, 0}}; }
+    __device__ __forceinline__ const u32* at(u32 i, u32 side) const { return points + (2 * u64(i) + side) * (2 * curve::N); }
+    __device__ __forceinline__ Fe x(const PairKey&, u32 i, u32 side) const { return load_fe_line(at(i, side)); }
+    __device__ __forceinline__ Fe y(const PairKey&, u32 i, u32 side) const {
+        return load_fe_line(at(i, side) + curve::N);
     }
-    __device__ __forceinline__ Fe y(u32, u32 position) const {
-        return load_fe_line(points + u64(position) * (2 * curve::N) + curve::N);
+    __device__ __forceinline__ void prefetch(const PairKey&, u32 i) const {
+#pragma unroll
+        for (u32 word = 0; word < 4 * curve::N; word += 16) prefetch_line(at(i, 0) + word);
     }
 };
 
@@ -106,31 +125,56 @@ static __device__ __forceinline__ Fe scratch_load(const Quad* scratch, u32 k) {
     return a;
 }
 
+static __device__ __forceinline__ void scratch_prefetch(const Quad* scratch, u32 k) {
+#pragma unroll
+    for (int j = 0; j < curve::N / 4; j++)
+        prefetch_line(scratch + (k * (curve::N / 4) + j) * PAIR_THREADS + threadIdx.x);
+}
+
+// Forward: prefix products of the denominators. Coordinates of the next sum are read before the current product, keys two
+// ahead, or the gathers would not be hidden behind one product a sum.
 template <typename Source>
-static __device__ __forceinline__ void pairs_tile(const Source& source, u32* out, u32 first, u32 length, u32 run,
-                                                  Quad* scratch, Fe* tree) {
+static __device__ __forceinline__ Fe pairs_forward(const Source& source, u32 first, u32 length, u32 run, Quad* scratch) {
     Fe product = fe_one();
-    for (u32 k = 0; k < run; k++) {
-        u32 i = first + k * PAIR_THREADS + threadIdx.x;
+    u32 i = first + threadIdx.x;
+    PairKey key = source.key(i < length ? i : first), ahead = source.key(i + PAIR_THREADS < length ? i + PAIR_THREADS : first);
+    Fe next1 = source.x(key, i < length ? i : first, 0), next2 = source.x(key, i < length ? i : first, 1);
+    for (u32 k = 0; k < run; k++, i += PAIR_THREADS) {
+        Fe x1 = next1, x2 = next2;
+        PairKey mine = key;
+        u32 following = i + PAIR_THREADS < length ? i + PAIR_THREADS : first;
+        key = ahead;
+        next1 = source.x(key, following, 0), next2 = source.x(key, following, 1);
+        ahead = source.key(i + 2 * PAIR_THREADS < length ? i + 2 * PAIR_THREADS : first);
         scratch_store(scratch, k, product);
         if (i >= length) continue;
-        u32 left = source.key(2 * i), right = source.key(2 * i + 1);
-        Fe x1 = source.x(left, 2 * i), x2 = source.x(right, 2 * i + 1);
         Fe dx = sub(x2, x1);
-        auto load_y = [&](int which) { return which ? source.y(right, 2 * i + 1) : source.y(left, 2 * i); };
+        auto load_y = [&](u32 side) { return source.y(mine, i, side); };
         PairCase kind = pair_case(x1, x2, dx, load_y);
         if (kind == PAIR_ADD || kind == PAIR_DOUBLE) product = mul(product, pair_denominator(kind, dx, load_y));
     }
-    Fe running = block_inverse(product, tree);
-    for (u32 k = run; k-- > 0;) {
-        u32 i = first + k * PAIR_THREADS + threadIdx.x;
+    return product;
+}
+
+// Backward: `running` is the inverse of the product of all denominators of this thread.
+template <typename Source>
+static __device__ __forceinline__ void pairs_backward(const Source& source, u32* out, u32 first, u32 length, u32 run,
+                                                      const Quad* scratch, Fe running) {
+    u32 i = first + (run - 1) * PAIR_THREADS + threadIdx.x;
+    PairKey ahead = source.key(i < length ? i : first);
+    for (u32 k = run; k-- > 0; i -= PAIR_THREADS) {
+        PairKey key = ahead;
+        if (k > 0) {
+            u32 following = i - PAIR_THREADS < length ? i - PAIR_THREADS : first;
+            ahead = source.key(following);
+            source.prefetch(ahead, following);
+            scratch_prefetch(scratch, k - 1);
+        }
         if (i >= length) continue;
-        u32 left = source.key(2 * i), right = source.key(2 * i + 1);
-        Fe x1 = source.x(left, 2 * i), x2 = source.x(right, 2 * i + 1);
-        Fe y1 = source.y(left, 2 * i), y2 = source.y(right, 2 * i + 1);
+        Fe x1 = source.x(key, i, 0), x2 = source.x(key, i, 1), y1 = source.y(key, i, 0), y2 = source.y(key, i, 1);
         Fe prefix = scratch_load(scratch, k);
         Fe dx = sub(x2, x1);
-        PairCase kind = pair_case(x1, x2, dx, [&](int which) { return which ? y2 : y1; });
+        PairCase kind = pair_case(x1, x2, dx, [&](u32 side) { return side ? y2 : y1; });
         Affine sum = kind == PAIR_LEFT ? Affine{x1, y1} : kind == PAIR_RIGHT ? Affine{x2, y2} : affine_infinity();
         if (kind == PAIR_ADD || kind == PAIR_DOUBLE) {
             Fe inverted = mul(running, prefix);
@@ -161,7 +205,10 @@ static __device__ __forceinline__ void pairs_all(const MakeSource& make, const u
         u32 set = tile / tiles, first = tile % tiles * tile_sums;
         u32 length = offsets[u64(set) * (buckets + 1) + buckets] >> shift;
         if (first >= length) continue;
-        pairs_tile(make(set), out + u64(set) * out_stride * (2 * curve::N), first, length, run, mine, tree);
+        auto source = make(set);
+        Fe product = pairs_forward(source, first, length, run, mine);
+        Fe inverted = block_inverse(product, tree);
+        pairs_backward(source, out + u64(set) * out_stride * (2 * curve::N), first, length, run, mine, inverted);
         __syncthreads();
     }
 }

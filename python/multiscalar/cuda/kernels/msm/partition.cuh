@@ -1,24 +1,104 @@
 // Grouping entries by bucket for long lists: a counting sort of two levels, without host decisions.
 //
-// 1. msm_bin_count      histogram of the high digit bits (the bins), one block a chunk of the digits
-// 2. msm_bin_scatter    each block reserves room in every bin with one atomic a bin and writes its entries there
-// 3. msm_bucket_count   one block a bin: histogram of the low digit bits, padded length of the bin
-// 4. msm_bucket_scatter one block a bin: entries to their buckets, padding filled with NONE
-// Buckets start at multiples of `pad`, so that log2(pad) rounds of pairwise addition need no further bookkeeping.
+// 1. msm_bin_count       histogram of the high digit bits (the bins)
+// 2. msm_bin_scatter     entries to their bins
+// 3. msm_bucket_count    histogram of the low digit bits inside each bin, i.e. of the buckets
+// 4. msm_bin_lengths     list length of each bin, buckets padded; one block a bin
+// 5. msm_bucket_offsets  where each bucket starts, padding filled with NONE; one block a bin
+// 6. msm_bucket_scatter  entries to their buckets
+// Every block of 1, 2, 3 and 6 handles an equal chunk of a list, so a bin that holds everything costs what a spread does.
+// Scatters count their chunk first, reserve room with one atomic a target, and sort tiles in shared memory, so that
+// they write runs and not single words. Buckets start at multiples of `pad`: log2(pad) rounds of pairwise addition then need
+// no further bookkeeping.
 //
-// Cost: about 30 bytes of traffic an entry. Bins are at most 1024, buckets of a bin at most 2048.
+// Cost: about 40 bytes of traffic an entry. Targets (bins, or buckets of a bin) are at most MAX_TARGETS.
 
-constexpr u32 MAX_BINS = 1024, MAX_BIN_BUCKETS = 2048;
+constexpr u32 MAX_TARGETS = 2048, SORT_THREADS = 512, TILE_ROUNDS = 8, TILE = SORT_THREADS * TILE_ROUNDS;
 
 static __device__ __forceinline__ u32 round_up(u32 value, u32 multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
-// Which stretch of the digits a block handles: chunks x (halves parts) blocks a set.
-struct Chunk {
+// A scatter's working set: where the next entry of each target goes, and a tile of entries with their targets.
+struct SortSpace {
+    u32 cursors[MAX_TARGETS];  // next place in the output
+    u32 starts[MAX_TARGETS];   // counts, then first place in the tile
+    u32 entries[TILE];
+    unsigned short targets[TILE];
+    u32 scratch[33];
+};
+
+// Exclusive prefix sums of counts[0 .. targets) in place; returns the total. All threads call.
+static __device__ __forceinline__ u32 scan_targets(u32* counts, u32 targets, u32* scratch) {
+    u32 base = 0;
+    for (u32 first = 0; first < targets; first += blockDim.x) {
+        u32 b = first + threadIdx.x, total;
+        u32 before = base + block_scan(b < targets ? counts[b] : 0, scratch, total);
+        if (b < targets) counts[b] = before;
+        base += total;
+    }
+    return base;
+}
+
+static __device__ __forceinline__ void clear_targets(u32* counts, u32 targets) {
+    for (u32 b = threadIdx.x; b < targets; b += blockDim.x) counts[b] = 0;
+    __syncthreads();
+}
+
+// Items of a chunk: `read(i, target, entry)` says whether there is one, its target and its entry.
+template <typename Read>
+static __device__ __forceinline__ void count_targets(u32* counts, u32 targets, u32 begin, u32 end, const Read& read) {
+    clear_targets(counts, targets);
+    for (u32 first = begin; first < end; first += blockDim.x) {
+        u32 i = first + threadIdx.x, target = 0, entry = 0;
+        bool present = i < end && read(i, target, entry);
+        count_one(counts, target, present);
+    }
+    __syncthreads();
+}
+
+// Scatters the chunk tile by tile; space.cursors holds the first free place of each target. `write(place, target, entry)`.
+template <typename Read, typename Write>
+static __device__ __forceinline__ void scatter_tiles(SortSpace& space, u32 targets, u32 begin, u32 end, const Read& read,
+                                                     const Write& write) {
+    for (u32 tile = begin; tile < end; tile += TILE) {
+        u32 target[TILE_ROUNDS], entry[TILE_ROUNDS], rank[TILE_ROUNDS];
+        bool present[TILE_ROUNDS];
+        clear_targets(space.starts, targets);
+#pragma unroll
+        for (u32 k = 0; k < TILE_ROUNDS; k++) {
+            u32 i = tile + k * SORT_THREADS + threadIdx.x;
+            target[k] = 0, entry[k] = 0;
+            present[k] = i < end && read(i, target[k], entry[k]);
+        }
+#pragma unroll
+        for (u32 k = 0; k < TILE_ROUNDS; k++) rank[k] = count_one(space.starts, target[k], present[k]);
+        __syncthreads();
+        u32 total = scan_targets(space.starts, targets, space.scratch);
+        __syncthreads();
+#pragma unroll
+        for (u32 k = 0; k < TILE_ROUNDS; k++)
+            if (present[k]) {
+                u32 at = space.starts[target[k]] + rank[k];
+                space.entries[at] = entry[k], space.targets[at] = (unsigned short)target[k];
+            }
+        __syncthreads();
+        for (u32 at = threadIdx.x; at < total; at += SORT_THREADS) {
+            u32 to = space.targets[at];
+            write(space.cursors[to] + at - space.starts[to], to, space.entries[at]);
+        }
+        __syncthreads();
+        for (u32 b = threadIdx.x; b < targets; b += SORT_THREADS)
+            space.cursors[b] += (b + 1 < targets ? space.starts[b + 1] : total) - space.starts[b];
+        __syncthreads();
+    }
+}
+
+// Which stretch of a set's digits a block handles: chunks x (halves parts) blocks a set.
+struct DigitChunk {
     u32 block, begin, end;
 
-    __device__ __forceinline__ Chunk(u32 n, u32 chunk) {
+    __device__ __forceinline__ DigitChunk(u32 n, u32 chunk) {
         u32 chunks = (n + chunk - 1) / chunk;
         block = blockIdx.x / chunks;
         begin = blockIdx.x % chunks * chunk;
@@ -26,120 +106,153 @@ struct Chunk {
     }
 };
 
-static __device__ __forceinline__ void count_bins(u32* counts, const u32* digits, const Chunk& chunk, u32 n, u32 bins,
-                                                  u32 low_bits) {
-    for (u32 b = threadIdx.x; b < bins; b += blockDim.x) counts[b] = 0;
-    __syncthreads();
-    for (u32 first = chunk.begin; first < chunk.end; first += blockDim.x) {
-        u32 i = first + threadIdx.x;
-        u32 magnitude = i < chunk.end ? digits[u64(chunk.block) * n + i] & ~SIGN : 0;
-        count_one(counts, (magnitude - 1) >> low_bits, magnitude != 0);
-    }
-    __syncthreads();
-}
-
-// grid (chunks halves parts, sets).
-extern "C" __global__ void __launch_bounds__(512)
+// grid (chunks halves parts, sets); bin_counts start at zero.
+extern "C" __global__ void __launch_bounds__(SORT_THREADS)
     msm_bin_count(const u32* digits, u32* bin_counts, u32 n, u32 chunk, u32 bins, u32 low_bits, u32 digit_stride) {
-    __shared__ u32 counts[MAX_BINS];
-    Chunk mine(n, chunk);
-    count_bins(counts, digits + u64(blockIdx.y) * digit_stride, mine, n, bins, low_bits);
+    __shared__ u32 counts[MAX_TARGETS];
+    DigitChunk mine(n, chunk);
+    const u32* from = digits + u64(blockIdx.y) * digit_stride + u64(mine.block) * n;
+    count_targets(counts, bins, mine.begin, mine.end, [&](u32 i, u32& target, u32&) {
+        u32 magnitude = from[i] & ~SIGN;
+        target = (magnitude - 1) >> low_bits;
+        return magnitude != 0;
+    });
     for (u32 b = threadIdx.x; b < bins; b += blockDim.x)
         if (counts[b]) atomicAdd(&bin_counts[u64(blockIdx.y) * bins + b], counts[b]);
 }
 
-// grid (chunks halves parts, sets); bin_cursors start at zero.
-extern "C" __global__ void __launch_bounds__(512)
+// grid (chunks halves parts, sets); bin_cursors start at zero. A binned item is its entry and its low digit bits.
+extern "C" __global__ void __launch_bounds__(SORT_THREADS)
     msm_bin_scatter(const u32* digits, const u32* bin_counts, u32* bin_cursors, u32* binned_entries,
                     unsigned short* binned_keys, u32 n, u32 halves, u32 parts, u32 points, u32 own_bases, u32 groups,
                     u32 first_set, u32 chunk, u32 bins, u32 low_bits, u32 digit_stride) {
-    __shared__ u32 cursors[MAX_BINS], scratch[33];
+    __shared__ SortSpace space;
     u32 set = blockIdx.y;
     EntryMap map = {n, halves, parts, points, own_bases ? (first_set + set) / groups * n : 0};
-    Chunk mine(n, chunk);
-    const u32* from = digits + u64(set) * digit_stride;
-    count_bins(cursors, from, mine, n, bins, low_bits);
-    u32 base = 0;
-    for (u32 first = 0; first < bins; first += blockDim.x) {
-        u32 b = first + threadIdx.x, total;
-        u32 before = base + block_scan(b < bins ? bin_counts[u64(set) * bins + b] : 0, scratch, total);
-        if (b < bins && cursors[b]) cursors[b] = before + atomicAdd(&bin_cursors[u64(set) * bins + b], cursors[b]);
-        base += total;
+    DigitChunk mine(n, chunk);
+    const u32* from = digits + u64(set) * digit_stride + u64(mine.block) * n;
+    auto read = [&](u32 i, u32& target, u32& item) {
+        u32 magnitude = from[i] & ~SIGN;
+        target = (magnitude - 1) >> low_bits, item = i;
+        return magnitude != 0;
+    };
+    count_targets(space.cursors, bins, mine.begin, mine.end, read);
+    for (u32 b = threadIdx.x; b < bins; b += blockDim.x) space.starts[b] = bin_counts[u64(set) * bins + b];
+    __syncthreads();
+    scan_targets(space.starts, bins, space.scratch);
+    __syncthreads();
+    for (u32 b = threadIdx.x; b < bins; b += blockDim.x) {
+        u32 count = space.cursors[b];
+        space.cursors[b] = space.starts[b] + (count ? atomicAdd(&bin_cursors[u64(set) * bins + b], count) : 0);
     }
     __syncthreads();
-    for (u32 first = mine.begin; first < mine.end; first += blockDim.x) {
-        u32 i = first + threadIdx.x;
-        u32 digit = i < mine.end ? from[u64(mine.block) * n + i] : 0;
-        u32 magnitude = digit & ~SIGN;
-        u32 position = count_one(cursors, (magnitude - 1) >> low_bits, magnitude != 0);
-        if (magnitude == 0) continue;
-        u64 at = u64(set) * digit_stride + position;
-        binned_entries[at] = entry_of(map, mine.block, i, digit);
-        binned_keys[at] = (unsigned short)((magnitude - 1) & ((1u << low_bits) - 1));
+    u32* entries = binned_entries + u64(set) * digit_stride;
+    unsigned short* keys = binned_keys + u64(set) * digit_stride;
+    scatter_tiles(space, bins, mine.begin, mine.end, read, [&](u32 place, u32, u32 i) {
+        u32 digit = from[i];  // in the cache: the tile has just been read
+        entries[place] = entry_of(map, mine.block, i, digit);
+        keys[place] = (unsigned short)(((digit & ~SIGN) - 1) & ((1u << low_bits) - 1));
+    });
+}
+
+// Runs `work(bin, begin, end)` for the bins that meet list positions [first, first + chunk): the block's share. The
+// prefix sums of the bins are left in `places` (bins + 1 words).
+template <typename Work>
+static __device__ __forceinline__ void for_bins(const u32* bin_counts, u32 bins, u32 chunk, u32* places, u32* scratch,
+                                                const Work& work) {
+    for (u32 b = threadIdx.x; b < bins; b += blockDim.x) places[b] = bin_counts[b];
+    __syncthreads();
+    u32 length = scan_targets(places, bins, scratch);
+    if (threadIdx.x == 0) places[bins] = length;
+    __syncthreads();
+    u32 position = blockIdx.x * chunk, last = position + chunk < length ? position + chunk : length;
+    if (position >= length) return;
+    u32 bin = find_bucket(places, bins, 0, 0, position);
+    while (position < last) {
+        u32 bin_end = places[bin + 1], end = bin_end < last ? bin_end : last;
+        if (position < end) work(bin, position, end);
+        position = end, bin++;
     }
 }
 
-// Sum of values[0 .. count) over the block, count <= MAX_BINS.
-static __device__ __forceinline__ u32 block_sum(const u32* values, u32 count, u32* scratch) {
-    u32 own = 0, total;
-    for (u32 k = threadIdx.x; k < count; k += blockDim.x) own += values[k];
-    block_scan(own, scratch, total);
-    return total;
+constexpr u32 MAX_BINS = 1024;
+
+// grid (chunks, sets); bucket_counts, one word a bucket with stride `stride`, start at zero.
+extern "C" __global__ void __launch_bounds__(SORT_THREADS)
+    msm_bucket_count(const u32* bin_counts, const unsigned short* binned_keys, u32* bucket_counts, u32 bins, u32 low_bits,
+                     u32 chunk, u32 digit_stride) {
+    __shared__ u32 counts[MAX_TARGETS], places[MAX_BINS + 1], scratch[33];
+    u32 set = blockIdx.y;
+    const unsigned short* keys = binned_keys + u64(set) * digit_stride;
+    for_bins(bin_counts + u64(set) * bins, bins, chunk, places, scratch, [&](u32 bin, u32 begin, u32 end) {
+        count_targets(counts, 1u << low_bits, begin, end, [&](u32 i, u32& target, u32&) {
+            target = keys[i];
+            return true;
+        });
+        u32* to = bucket_counts + ((u64(set) * bins + bin) << low_bits);
+        for (u32 b = threadIdx.x; b < 1u << low_bits; b += blockDim.x)
+            if (counts[b]) atomicAdd(&to[b], counts[b]);
+        __syncthreads();
+    });
 }
 
-// grid (bins, sets). offsets receives plain counts, bin_lengths padded sums.
+// grid (bins, sets).
 extern "C" __global__ void __launch_bounds__(256)
-    msm_bucket_count(const u32* bin_counts, const unsigned short* binned_keys, u32* offsets, u32* bin_lengths, u32 bins,
-                     u32 low_bits, u32 pad, u32 digit_stride) {
-    __shared__ u32 counts[MAX_BIN_BUCKETS], scratch[33];
-    u32 set = blockIdx.y, bin = blockIdx.x, local = 1u << low_bits;
-    const u32* sizes = bin_counts + u64(set) * bins;
-    u32 begin = block_sum(sizes, bin, scratch), size = sizes[bin];
-    for (u32 b = threadIdx.x; b < local; b += blockDim.x) counts[b] = 0;
-    __syncthreads();
-    const unsigned short* keys = binned_keys + u64(set) * digit_stride + begin;
-    for (u32 first = 0; first < size; first += blockDim.x) {
-        u32 i = first + threadIdx.x;
-        count_one(counts, i < size ? keys[i] : 0, i < size);
-    }
-    __syncthreads();
+    msm_bin_lengths(const u32* bucket_counts, u32* bin_lengths, u32 bins, u32 low_bits, u32 pad) {
+    __shared__ u32 scratch[33];
+    u64 bin = u64(blockIdx.y) * bins + blockIdx.x;
     u32 own = 0, total;
-    for (u32 b = threadIdx.x; b < local; b += blockDim.x) {
-        offsets[u64(set) * ((bins << low_bits) + 1) + (bin << low_bits) + b] = counts[b];
-        own += round_up(counts[b], pad);
-    }
+    for (u32 b = threadIdx.x; b < 1u << low_bits; b += blockDim.x) own += round_up(bucket_counts[(bin << low_bits) + b], pad);
     block_scan(own, scratch, total);
-    if (threadIdx.x == 0) bin_lengths[u64(set) * bins + bin] = total;
+    if (threadIdx.x == 0) bin_lengths[bin] = total;
 }
 
-// grid (bins, sets). Turns the counts in offsets into offsets.
+// grid (bins, sets). offsets: [set][buckets + 1]. The counts become the cursors of msm_bucket_scatter.
 extern "C" __global__ void __launch_bounds__(256)
-    msm_bucket_scatter(const u32* bin_counts, const u32* bin_lengths, const u32* binned_entries,
-                       const unsigned short* binned_keys, u32* offsets, u32* entries, u32 bins, u32 low_bits, u32 pad,
-                       u32 digit_stride, u32 entry_stride) {
-    __shared__ u32 cursors[MAX_BIN_BUCKETS], scratch[33];
+    msm_bucket_offsets(const u32* bin_lengths, u32* bucket_counts, u32* offsets, u32* entries, u32 bins, u32 low_bits,
+                       u32 pad, u32 entry_stride) {
+    __shared__ u32 scratch[33];
     u32 set = blockIdx.y, bin = blockIdx.x, local = 1u << low_bits;
-    const u32* sizes = bin_counts + u64(set) * bins;
-    u32 begin = block_sum(sizes, bin, scratch), size = sizes[bin];
-    u32 place = block_sum(bin_lengths + u64(set) * bins, bin, scratch);
+    u32 own = 0, place;
+    for (u32 k = threadIdx.x; k < bin; k += blockDim.x) own += bin_lengths[u64(set) * bins + k];
+    block_scan(own, scratch, place);
+    u32* counts = bucket_counts + ((u64(set) * bins + bin) << low_bits);
     u32* mine = offsets + u64(set) * ((bins << low_bits) + 1) + (bin << low_bits);
     u32* to = entries + u64(set) * entry_stride;
     for (u32 first = 0; first < local; first += blockDim.x) {
         u32 b = first + threadIdx.x, total;
-        u32 count = b < local ? mine[b] : 0, padded = round_up(count, pad);
+        u32 count = b < local ? counts[b] : 0, padded = round_up(count, pad);
         u32 start = place + block_scan(padded, scratch, total);
         if (b < local) {
-            cursors[b] = start, mine[b] = start;
+            mine[b] = start, counts[b] = start;
             for (u32 k = count; k < padded; k++) to[start + k] = NONE;
         }
         place += total;
     }
     if (bin == bins - 1 && threadIdx.x == 0) mine[local] = place;
-    __syncthreads();
-    u64 at = u64(set) * digit_stride + begin;
-    for (u32 first = 0; first < size; first += blockDim.x) {
-        u32 i = first + threadIdx.x;
-        u32 position = count_one(cursors, i < size ? binned_keys[at + i] : 0, i < size);
-        if (i < size) to[position] = binned_entries[at + i];
-    }
+}
+
+// grid (chunks, sets).
+extern "C" __global__ void __launch_bounds__(SORT_THREADS)
+    msm_bucket_scatter(const u32* bin_counts, u32* bucket_cursors, const u32* binned_entries,
+                       const unsigned short* binned_keys, u32* entries, u32 bins, u32 low_bits, u32 chunk,
+                       u32 digit_stride, u32 entry_stride) {
+    __shared__ SortSpace space;
+    __shared__ u32 places[MAX_BINS + 1];
+    u32 set = blockIdx.y, local = 1u << low_bits;
+    const unsigned short* keys = binned_keys + u64(set) * digit_stride;
+    const u32* from = binned_entries + u64(set) * digit_stride;
+    u32* to = entries + u64(set) * entry_stride;
+    for_bins(bin_counts + u64(set) * bins, bins, chunk, places, space.scratch, [&](u32 bin, u32 begin, u32 end) {
+        auto read = [&](u32 i, u32& target, u32& entry) {
+            target = keys[i], entry = from[i];
+            return true;
+        };
+        count_targets(space.cursors, local, begin, end, read);
+        u32* cursors = bucket_cursors + ((u64(set) * bins + bin) << low_bits);
+        for (u32 b = threadIdx.x; b < local; b += blockDim.x)
+            if (space.cursors[b]) space.cursors[b] = atomicAdd(&cursors[b], space.cursors[b]);
+        __syncthreads();
+        scatter_tiles(space, local, begin, end, read, [&](u32 place, u32, u32 entry) { to[place] = entry; });
+    });
 }

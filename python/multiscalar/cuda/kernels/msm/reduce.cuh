@@ -22,11 +22,13 @@ extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
     const u32* from = buckets_in + (u64(set) * buckets + t * run) * (4 * curve::N);
     Projective sum = projective_infinity(), weighted = projective_infinity();
     u32 end = place[run];
+    bool any = false;
     for (u32 j = run; j-- > 0;) {
         u32 begin = place[j];
         if (begin != end) projective_add(sum, projective_from(load_xyzz(from + u64(j) * (4 * curve::N))));
+        any |= begin != end;
         end = begin;
-        projective_add(weighted, sum);
+        if (any) projective_add(weighted, sum);  // narrow windows leave half of the buckets empty
     }
     u32* out = lists_out + u64(set) * runs * (6 * curve::N);
     store_projective(out + u64(t) * (3 * curve::N), sum);
