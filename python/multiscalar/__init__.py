@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import errors as errors
     from .arrays import Check, Form, PointArray, ScalarArray
     from .curves import Curve, curve
+    from .dispatch.explain import explain
     from .engine.api import Bases, msm
     from .engine.run import RunInfo
     from .point import Point
@@ -31,6 +32,7 @@ __all__ = [
     "ScalarArray",
     "curve",
     "errors",
+    "explain",
     "msm",
     "using",
 ]
@@ -45,6 +47,7 @@ _HOMES: Final = {
     "RunInfo": "engine.run",
     "ScalarArray": "arrays",
     "curve": "curves",
+    "explain": "dispatch.explain",
     "msm": "engine.api",
     "using": "settings",
 }

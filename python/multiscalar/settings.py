@@ -114,6 +114,10 @@ _ROWS: Final = (
         "Profile of this machine that `auto` uses. Default: the newest that fits, in the state directory.",
     ),
     Setting(
+        "objective", "MULTISCALAR_OBJECTIVE", _one_of("median", "p95"), "median", "median, p95",
+        "What `auto` minimises: typical time, or the time that 95 % of calls stay under.",
+    ),
+    Setting(
         "calibrate", "MULTISCALAR_CALIBRATE", _one_of("never", "once"), "never", "never, once",
         "`once`: commands (never calls) measure a missing profile first.",
     ),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..curves import Curve
+from platformdirs import user_cache_path
+
+from ..curves import Curve, names
 from ..settings import setting
 from .cache import CubinCache
 from .device import Device, open_device
@@ -74,9 +77,16 @@ def unit(curve: Curve, arch: str) -> Unit:
     return Unit(kernel_source(curve.name.replace("-", "_")), curve.name, arch)
 
 
+def kernels_digest() -> str:
+    """Names the kernels of this version: all source that a GPU would run, for every curve."""
+    text = "".join(kernel_source(name.replace("-", "_")) for name in names())
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
 def cache_folder() -> Path:
     """Where compiled kernels are kept."""
-    return Path(setting("cache_dir", None)) / "kernels"
+    chosen = setting("cache_dir", None)
+    return (Path(chosen) if chosen else user_cache_path("multiscalar")) / "kernels"
 
 
 def curve_shape(curve: Curve) -> CurveShape:

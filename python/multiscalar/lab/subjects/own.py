@@ -95,7 +95,7 @@ def _bind(backend: str, case: Case, inputs: MsmInputs, extra: Mapping[str, Any])
         return lambda: [ms.msm(points, vector, backend=backend, **options, **extra) for vector in vectors]
     bases = ms.Bases(inputs.points, backend=backend, precompute=labels["precompute"], **options)
     if scope is Scope.RESIDENT and backend != "cpu":
-        from .ondevice import OnDevice
+        from ...cuda.ondevice import OnDevice
 
         vectors = [OnDevice(vector.data) for vector in vectors]
     if len(vectors) == 1:

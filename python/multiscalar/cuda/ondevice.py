@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...cuda.device import open_device
-from ...cuda.runtime import GpuRuntime
+from .device import open_device
+from .runtime import GpuRuntime
 
 __all__ = ["OnDevice"]
 

@@ -1,0 +1,195 @@
+"""Measure the cost curves of this machine, find where the GPU wins, and judge the result on sizes off the grid.
+
+1. Octave grid upward, CPU and GPU in turn (ABBA), so that a drift of the machine falls on both sides. A side that is
+   more than four times behind for two octaves is not measured further up or, going down, at all.
+2. Bisect each change of sides in log n until the bracket is an eighth of an octave or the intervals overlap.
+3. Measure hold-out sizes (1.5 * 2^k and other odd sizes): the regret of the choices there, median and p95.
+
+What was not attested, or has a hold-out p95 regret above 10 %, is not saved unless forced, and then marked unstable.
+Cost: as much time as the budget; a measurement that would overrun it is left out, and said so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import log2
+from typing import Final, Protocol
+
+import numpy as np
+
+from .model import DEAD_ZONE, Boundary, CostCurve, boundaries, regret, side_of
+from .profile import Series
+
+FAR_BEHIND: Final = 4.0
+BRACKET: Final = 1 / 8  # octaves
+REGRET_LIMIT: Final = 0.10
+MIN_SAMPLES: Final = 5
+MAX_SAMPLES: Final = 15
+
+
+class NotAttested(Exception):
+    """A subject did not run where it was asked to, or gave a wrong result: nothing of it may be used."""
+
+
+class Meter(Protocol):
+    """Times one checked and attested call after another, in microseconds."""
+
+    def open(self, series: Series, n: int) -> Callable[[], float]:
+        """Prepare inputs and a warmed-up call; every call of the result is one timed sample."""
+
+
+@dataclass
+class Outcome:
+    """What one pair of series gave."""
+
+    series: Series
+    cpu: CostCurve
+    gpu: CostCurve | None
+    found: list[Boundary] = field(default_factory=list)
+    hold_out: dict[int, float] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def stable(self) -> bool:
+        """Whether this may be saved without being forced."""
+        return not self.problems
+
+    def regrets(self) -> tuple[float, float, float]:
+        """Median, p95 and worst regret over the hold-out sizes; zeros without any."""
+        values = list(self.hold_out.values()) or [0.0]
+        return float(np.median(values)), float(np.percentile(values, 95)), max(values)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Sizes to measure: octaves from `low` to `high`, `hold_out` sizes between them."""
+
+    low: int = 1 << 6
+    high: int = 1 << 20
+    hold_out: int = 12
+
+    def octaves(self) -> list[int]:
+        first, last = round(log2(self.low)), round(log2(self.high))
+        return [1 << k for k in range(first, last + 1)]
+
+    def off_grid(self, most: int) -> list[int]:
+        """Odd sizes up to `most` spread evenly in log n; none is a power of two."""
+        low, high = log2(self.low), log2(min(self.high, most))
+        steps = [low + (high - low) * (k + 0.5) / self.hold_out for k in range(self.hold_out)]
+        return sorted({round(2**x) | 1 for x in steps})
+
+
+@dataclass
+class _Run:
+    """The state of one calibration: what was measured, and the time left."""
+
+    meter: Meter
+    series: Series
+    deadline: float
+    progress: Callable[[str], None]
+    samples: dict[str, dict[int, list[float]]] = field(default_factory=lambda: {"cpu": {}, "cuda": {}})
+
+    def time_left(self) -> float:
+        return self.deadline - time.monotonic()
+
+    def measure(self, n: int, backends: Sequence[str]) -> None:
+        """Samples of the backends at n, in ABBA order; at least MIN_SAMPLES, more while they are cheap."""
+        calls = {name: self.meter.open(replace(self.series, backend=name), n) for name in backends}
+        taken: dict[str, list[float]] = {name: [] for name in backends}
+        started, share = time.monotonic(), max(0.05, self.time_left() / 40)
+        order = list(backends)
+        while True:
+            for name in order:
+                taken[name].append(calls[name]())
+            order.reverse()
+            count = len(taken[order[0]])
+            if count >= MAX_SAMPLES or (count >= MIN_SAMPLES and time.monotonic() - started > share):
+                break
+        for name, values in taken.items():
+            self.samples[name].setdefault(n, []).extend(values)
+        medians = ", ".join(f"{name} {np.median(values):,.0f} us" for name, values in taken.items())
+        self.progress(f"{self.series.curve} {self.series.scope} n = {n:,}: {medians}")
+
+    def curve(self, backend: str) -> CostCurve:
+        return CostCurve({n: tuple(values) for n, values in self.samples[backend].items()})
+
+
+def calibrate(
+    meter: Meter,
+    series: Series,
+    *,
+    grid: Grid,
+    budget_s: float,
+    gpu: bool,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Outcome:
+    """Calibrate one kind of call. `series.backend` is ignored. Raises `NotAttested` from the meter."""
+    run = _Run(meter, series, time.monotonic() + budget_s, progress)
+    skipped = _octaves(run, grid, gpu)
+    if not gpu:
+        return Outcome(series, run.curve("cpu"), None, problems=skipped)
+    _bisect(run)
+    cpu, gpu_curve = run.curve("cpu"), run.curve("cuda")
+    outcome = Outcome(series, cpu, gpu_curve, boundaries(cpu, gpu_curve), problems=skipped)
+    _judge(run, outcome, grid)
+    _, p95, _ = outcome.regrets()
+    if p95 > REGRET_LIMIT:
+        outcome.problems.append(f"p95 regret on hold-out sizes is {p95:.1%}, more than {REGRET_LIMIT:.0%}")
+    return outcome
+
+
+def _octaves(run: _Run, grid: Grid, gpu: bool) -> list[str]:
+    """The grid, upward; a side far behind for two octaves is dropped."""
+    behind = {"cpu": 0, "cuda": 0}
+    for n in grid.octaves():
+        names = [name for name in (("cpu", "cuda") if gpu else ("cpu",)) if behind[name] < 2 or name == "cuda"]
+        if run.time_left() < 0 and len(run.samples["cpu"]) >= 2:
+            return [f"the time budget ended before n = {n:,}"] if gpu and "cpu" in names and "cuda" in names else []
+        run.measure(n, names)
+        if len(names) == 2:
+            cpu, cuda = (float(np.median(run.samples[name][n])) for name in names)
+            behind["cpu"] = behind["cpu"] + 1 if cpu > FAR_BEHIND * cuda else 0
+    return []
+
+
+def _bisect(run: _Run) -> None:
+    """Narrow each bracket in which the sides change."""
+    for _ in range(16):
+        bracket = next((pair for pair in _brackets(run) if log2(pair[1] / pair[0]) > BRACKET), None)
+        if bracket is None or run.time_left() < 0:
+            return
+        low, high = bracket
+        middle = round((low * high) ** 0.5)
+        if middle in (low, high):
+            return
+        run.measure(middle, ("cpu", "cuda"))
+        if _overlap(run, middle):
+            return
+
+
+def _brackets(run: _Run) -> list[tuple[int, int]]:
+    """Neighbouring sizes measured on both sides between which the choice changes."""
+    both = sorted(run.samples["cpu"].keys() & run.samples["cuda"].keys())
+    ahead = [np.median(run.samples["cuda"][n]) * (1 + DEAD_ZONE) < np.median(run.samples["cpu"][n]) for n in both]
+    return [(both[k], both[k + 1]) for k in range(len(both) - 1) if ahead[k] != ahead[k + 1]]
+
+
+def _overlap(run: _Run, n: int) -> bool:
+    """Whether the quartiles of the two sides overlap: more bisection would follow noise."""
+    (a, b), (c, d) = (np.percentile(run.samples[name][n], (25, 75)) for name in ("cpu", "cuda"))
+    return bool(a <= d and c <= b)
+
+
+def _judge(run: _Run, outcome: Outcome, grid: Grid) -> None:
+    """Regret at sizes that had no part in the fit."""
+    assert outcome.gpu is not None
+    fit = outcome.cpu, outcome.gpu
+    for n in grid.off_grid(max(run.samples["cpu"])):  # further up the CPU is far behind
+        if run.time_left() < 0:
+            break
+        judge = _Run(run.meter, run.series, run.deadline, run.progress)
+        judge.measure(n, ("cpu", "cuda"))
+        times = {name: float(np.median(judge.samples[name][n])) for name in ("cpu", "cuda")}
+        outcome.hold_out[n] = regret(times[side_of(*fit, n)], min(times.values()))

@@ -1,0 +1,160 @@
+"""`auto`: who decides, in which order, and what a result says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import multiscalar as ms
+import pytest
+from multiscalar.dispatch import chooser as rules
+from multiscalar.dispatch import explain as explaining
+from multiscalar.dispatch import store
+from multiscalar.dispatch.profile import Machine
+from multiscalar.engine import registry
+from multiscalar.engine.backend import Availability, Request
+
+from . import machines
+
+HERE = Machine("cpu A", 2, "build1", "scalar", "GPU X", 132, None, "kern1")
+
+
+@pytest.fixture
+def policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> rules.ProfileChooser:
+    """A chooser on the first story's machine."""
+    monkeypatch.setenv("MULTISCALAR_STATE_DIR", str(tmp_path))
+    monkeypatch.setattr(rules, "this_machine", lambda: HERE)
+    monkeypatch.setattr(explaining, "this_machine", lambda: HERE)
+    store.save(machines.profile_of(machines.story_1(), HERE))
+    return rules.ProfileChooser()
+
+
+def request(n: int, **more: Any) -> Request:
+    return Request("bls12-377", n, **more)
+
+
+def test_the_profile_decides(policy: rules.ProfileChooser) -> None:
+    assert policy.choose(request(1025)).backend == "cpu"
+    assert policy.choose(request(8192)).backend == "cpu"
+    assert policy.choose(request(65_536)).backend == "cuda"
+    assert "profile" in policy.choose(request(65_536)).reason
+
+
+def test_the_boundary_is_where_cpu_ends(policy: rules.ProfileChooser) -> None:
+    (boundary,) = policy.decision(request(1)).found
+    assert policy.choose(request(boundary.n)).backend == "cpu"
+    assert policy.choose(request(boundary.n + 1)).backend == "cuda"
+
+
+def test_a_cutoff_overrides_the_profile(policy: rules.ProfileChooser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MULTISCALAR_CROSSOVER", "100")
+    assert policy.choose(request(100)).backend == "cpu"
+    assert policy.choose(request(101)).backend == "cuda"
+    with ms.using(crossover=2**20):
+        assert policy.choose(request(65_536)).backend == "cpu"
+
+
+def test_without_a_profile_the_cpu(policy: rules.ProfileChooser) -> None:
+    with ms.using(profile="off"):
+        assert policy.choose(request(1 << 24)).backend == "cpu"
+    assert policy.choose(request(65_536)).backend == "cuda", "settings are read at call time"
+
+
+def test_another_curve_has_no_series(policy: rules.ProfileChooser) -> None:
+    choice = policy.choose(Request("bn254", 1 << 20))
+    assert choice.backend == "cpu"
+    assert "no series" in choice.reason
+
+
+def test_the_objective_changes_the_choice(policy: rules.ProfileChooser) -> None:
+    store.save(machines.profile_of(machines.story_2(), HERE))
+    fresh = rules.ProfileChooser()
+    assert fresh.choose(request(1 << 20)).backend == "cuda"
+    with ms.using(objective="p95"):
+        assert fresh.choose(request(1 << 20)).backend == "cpu"
+
+
+def test_a_choice_is_the_same_every_time(policy: rules.ProfileChooser) -> None:
+    sizes = [int(1.07**k) for k in range(1, 260)]
+    first = [policy.choose(request(n)) for n in sizes]
+    assert [policy.choose(request(n)) for n in sizes] == first
+    assert [rules.ProfileChooser().choose(request(n)) for n in sizes[::20]] == first[::20]
+
+
+def test_explain_says_it_all(policy: rules.ProfileChooser) -> None:
+    text = str(explaining.explain("1,025", "bls12-377", policy=policy))
+    assert "-> cpu" in text
+    assert "CPU faster" in text
+    assert "crossover at n" in text
+    assert "overridden by: nothing" in text
+    with ms.using(crossover=64):
+        text = str(explaining.explain(1025, policy=policy))
+    assert "-> cuda" in text
+    assert "crossover=64 (using)" in text
+
+
+def test_explain_without_a_profile(policy: rules.ProfileChooser) -> None:
+    with ms.using(profile="off"):
+        text = str(explaining.explain(2**16, policy=policy))
+    assert "msm calibrate" in text
+
+
+class Broken:
+    """A GPU backend that fails when it is used."""
+
+    name = "cuda"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def availability(self) -> Availability:
+        return Availability(True)
+
+    def prepare(self, *_: Any) -> Any:
+        raise self.error
+
+    msm = prepare
+
+
+@pytest.fixture
+def failing(policy: rules.ProfileChooser, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`auto` wants the GPU for every n, and the GPU fails with the error given."""
+
+    def attach(error: Exception) -> None:
+        monkeypatch.setitem(registry._loaded, "cuda", Broken(error))
+        monkeypatch.setattr(registry, "_chooser", [policy])
+        monkeypatch.setattr(registry, "_fallbacks", {})
+        monkeypatch.setenv("MULTISCALAR_CROSSOVER", "0")
+
+    return attach
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ms.errors.DeviceError("the GPU fell off the bus"),
+        ms.errors.OutOfMemoryError("the GPU is out of memory", need=10, free=5),
+        ms.errors.BackendUnavailableError("no NVIDIA driver on this machine"),
+        ms.errors.ForkError("the GPU was used before this process was forked"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_auto_falls_back_aloud_and_cuda_raises(failing: Any, error: Exception) -> None:
+    failing(error)
+    curve = ms.curve("bls12-377")
+    points, scalars = curve.known_points(10), curve.random_scalars(10)
+    with pytest.warns(ms.errors.FallbackWarning, match="fell back"):
+        result = ms.msm(points, scalars)
+    assert result == curve.expected_sum(points, scalars)
+    assert result.run.backend == "cpu"
+    assert str(error) in result.run.fallback_reason
+    ms.msm(points, scalars)  # the second one only counts
+    assert registry.fallbacks() == {"cuda": 2}
+    with pytest.raises(type(error)):
+        ms.msm(points, scalars, backend="cuda")
+
+
+def test_bad_input_is_no_reason_to_fall_back(failing: Any) -> None:
+    failing(ms.errors.ScalarRangeError("scalar 3 is too large", index=3))
+    with pytest.raises(ms.errors.ScalarRangeError):
+        ms.msm([(1, 2)], [5], curve="bn254")
