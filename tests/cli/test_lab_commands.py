@@ -89,6 +89,9 @@ def test_compare_paths_prints_the_story_s_table():
     header, row = done.stdout.splitlines()
     assert header.split() == ["Degree", "Size", "CPU", "Time", "GPU", "Time", "Result"]
     assert "UNAVAILABLE" in row
+    quick = msm("compare", expect=3)
+    assert "nothing to compare with the CPU" in quick.stderr
+    assert not quick.stdout
 
 
 def test_story_cutoff_honours_the_story_s_environment(monkeypatch):

@@ -99,6 +99,26 @@ def _named(subject, name):
     return subject
 
 
+@pytest.mark.parametrize(("held", "status"), [(1 << 20, Status.OK), (None, Status.UNVERIFIED)])
+def test_nvml_corroborates_a_silent_gpu_peer_and_its_silence_fails_nobody(run, monkeypatch, held, status):
+    """`echo` says "cpu", so a peer that says "cuda" and no more is made of it."""
+    from dataclasses import replace as changed
+    from types import SimpleNamespace
+
+    from multiscalar.lab.subjects import peer
+
+    monkeypatch.setattr(peer, "usual_device", lambda: SimpleNamespace(bytes_held=lambda pid: held))
+    subject = fake("echo", place=Place.GPU)
+    inner = peer._samples
+
+    def says_cuda(answer, *times):
+        return inner(changed(answer, where="cuda"), *times)
+
+    monkeypatch.setattr(peer, "_samples", says_cuda)
+    (row,) = rows(run(subject, case=msm_case(CASE), repeats=3))
+    assert row.status is status
+
+
 @pytest.mark.parametrize(
     ("before", "after", "outcome"),
     [

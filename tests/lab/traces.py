@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from multiscalar.lab.diagnose.trace import Reading, Timed, Trace
+from multiscalar.lab.diagnose.trace import Timed, Trace
+from multiscalar.lab.telemetry.reading import Reading
 
 MS = 1_000_000
 OWN_PID = 4242

@@ -3,6 +3,7 @@
 //! Rings: `field` <- `curve` <- `msm`; `codec` stands beside `msm`. Nothing here knows Python,
 //! reads the environment or logs. All arithmetic is variable-time.
 
+pub mod codec;
 pub mod curve;
 pub mod field;
 pub mod msm;

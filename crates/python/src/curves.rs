@@ -7,7 +7,7 @@ use multiscalar_core::curve::{Affine, CurveParams, tables};
 use multiscalar_core::field::{Field, Limbs};
 use multiscalar_core::msm::{self, Engines, MsmError, Options, Points, PrepareOptions, Prepared, Scalars, Stats};
 
-use crate::multiples;
+use crate::{multiples, normalize};
 
 /// A sum in affine form: little-endian bytes of x and y, and whether it is infinity.
 pub struct Sum {
@@ -69,6 +69,8 @@ pub trait AnyCurve: Send + Sync {
     fn multiples(&self, scalars: &[[u64; 4]], out: &mut [u64], threads: usize, cancel: &AtomicBool);
     /// Writes coordinates in the other form to `out`; the index of the first value that is not below p otherwise.
     fn convert(&self, values: &[u64], to_montgomery: bool, out: &mut [u64]) -> Result<(), usize>;
+    /// Writes the affine points of projective sums, canonical, to `out`.
+    fn normalize(&self, projective: &[u64], out: &mut [u64]);
 }
 
 struct Of<C>(PhantomData<C>);
@@ -93,6 +95,9 @@ impl<C: CurveParams<Field: Engines>> AnyCurve for Of<C> {
             target.copy_from_slice(converted.as_ref());
         }
         Ok(())
+    }
+    fn normalize(&self, projective: &[u64], out: &mut [u64]) {
+        normalize::normalize::<C>(projective, out);
     }
 }
 

@@ -64,3 +64,12 @@ pub fn convert(
     let done = run(py, false, &cancel, || curve.convert(values, to_montgomery, out))?;
     done.map_err(|i| failure("coordinate-range", Some(i / 2), "a coordinate is not below the field modulus"))
 }
+
+/// Writes the affine points of sums in projective Montgomery form, uint64[n, 3, L], to `out`, uint64[n, 2, L]; infinity
+/// becomes (0, 0).
+#[pyfunction]
+pub fn normalize(name: &str, projective: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>) -> PyResult<()> {
+    let (curve, projective, mut out) = (curve(name)?, Input::<u64>::new(projective)?, Output::new(out)?);
+    curve.normalize(projective.as_slice(), out.as_slice());
+    Ok(())
+}

@@ -8,6 +8,7 @@ mod failure;
 mod inputs;
 mod interrupt;
 mod multiples;
+mod normalize;
 mod snark;
 
 use multiscalar_core::msm::Isa;
@@ -36,6 +37,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inputs::known_points, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::multiples, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::convert, module)?)?;
+    module.add_function(wrap_pyfunction!(inputs::normalize, module)?)?;
     module.add_function(wrap_pyfunction!(isas, module)?)?;
     module.add_function(wrap_pyfunction!(provoke_panic, module)?)?;
     snark::register(module)

@@ -7,7 +7,7 @@ import typer
 from ..lab.formats import Format, render
 from ..lab.msmcase import Kind
 from ..lab.stopping import Stopping
-from ..lab.subject import Scope
+from ..lab.subject import Place, Scope, Subject
 from ..lab.warmup import Warmup
 from ..shapes import ScalarShape
 from . import options as o
@@ -54,42 +54,35 @@ def command(
     Rows go to stdout, progress to stderr. Exit 1 if a result was wrong, 3 if something asked for is not to
     be had.
     """
-    asked = o.words(paths, _own_name, ", ".join(OWN)) if paths is not None else None
+    timed = o.scopes(scope)
+    if Scope.FIRST_CALL in timed and len(timed) > 1:
+        raise o.fail("first-call has processes of its own: measure it apart from other scopes")
     cases = questions(
         curves=o.curve_names(curve),
         sizes=o.sizes_of(sizes, preset),
         shapes=o.words(shape, lambda word: str(ScalarShape(word)), ", ".join(ScalarShape)),
-        scopes=o.scopes(scope),
+        scopes=timed,
         isas=o.words(isa, lambda word: str(o.Isa(word)), ", ".join(o.Isa)),
         seed=seed,
         threads=o.thread_counts(threads),
         batches=o.batches(batch),
-        precomputes=o.words(
-            precompute, lambda word: None if word == "none" else word, "none, auto, a factor, a budget"
-        ),
+        precomputes=o.precomputes(precompute),
         inputs=inputs,
     )
-    if control:
-        cases += controls(cases)
-    fresh = Scope.FIRST_CALL in o.scopes(scope)
-    if fresh and len(o.scopes(scope)) > 1:
-        raise o.fail("first-call has processes of its own: measure it apart from other scopes")
-    subjects = [
-        *own_subjects(asked, fresh=fresh),
-        *peer_subjects(o.words(peers, str, "the peers that `msm peers` lists")),
-    ]
+    subjects = _subjects(paths, peers, fresh=Scope.FIRST_CALL in timed)
     if not cases or not subjects:
         raise o.fail("nothing to measure: no curve, size, path or peer is left")
-    stopping = Stopping(repeats=3 if quick else repeats, precision=precision, time_limit=10.0 if quick else time_limit)
-    on_gpu = any(subject.place != "cpu" for subject in subjects)
-    session = Session(
-        seed=seed,
-        warmup=Warmup(minimum=warmups, plateau=on_gpu),
-        stopping=stopping,
-        record=record,
-        resume=resume,
-        quiet=quiet,
-    )
-    measurements, complete = measure(Plan(cases, subjects), session)
+    stopping = Stopping(3, time_limit=10.0) if quick else Stopping(repeats, precision, time_limit)
+    warmup = Warmup(minimum=warmups, plateau=any(subject.place is not Place.CPU for subject in subjects))
+    session = Session(seed=seed, warmup=warmup, stopping=stopping, record=record, resume=resume, quiet=quiet)
+    plan = Plan([*cases, *controls(cases)] if control else cases, subjects)
+    measurements, complete = measure(plan, session)
     typer.echo(render(measurements, form), nl=False)
     raise typer.Exit(verdict(measurements, complete))
+
+
+def _subjects(paths: str | None, peers: str, *, fresh: bool) -> list[Subject]:
+    """Ours, then the peers."""
+    asked = o.words(paths, _own_name, ", ".join(OWN)) if paths is not None else None
+    named = o.words(peers, str, "the peers that `msm peers` lists")
+    return [*own_subjects(asked, fresh=fresh), *peer_subjects(named)]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..engine import registry
 from ..lab.compare import THRESHOLD, Comparison, compare_paths, compare_records
 from ..lab.formats import Format
 from ..lab.formats.verdicts import verdicts_json, verdicts_table
@@ -22,15 +23,16 @@ from .session import Session, measure, read, verdict
 __all__ = ["command"]
 
 Files = Annotated[list[Path] | None, typer.Argument(help="Two records A and B, or one with --paths.")]
+TwoPaths = Annotated[
+    str | None, typer.Option("--paths", help="Two paths, ours or peers: cpu,gnark. Default: cpu,cuda.")
+]
 Threshold = Annotated[float, typer.Option("--threshold", min=0.0, max=1.0, help="Difference that matters.")]
 Clock = Annotated[str, typer.Option("--by", help="wall, cpu, or auto: cpu for one-thread CPU rows.")]
 
 
 def command(
     files: Files = None,
-    paths: Annotated[
-        str, typer.Option("--paths", help="Two paths, ours or peers: cpu,cuda or cpu,gnark.")
-    ] = "cpu,cuda",
+    paths: TwoPaths = None,
     threshold: Threshold = THRESHOLD,
     by: Clock = "auto",
     curve: o.CurveNames = "bn254",
@@ -50,7 +52,7 @@ def command(
     A and B: verdict of B against A for every row that both have; exit 1 if anything is SLOWER. Without
     files two paths are measured now and shown as CPU time, GPU time and the factor.
     """
-    pair = o.words(paths, str, "two paths")
+    pair = o.words(paths or "cpu,cuda", str, "two paths")
     if len(pair) != 2:
         raise o.fail(f"--paths takes two paths, got {paths!r}")
     if by not in ("wall", "cpu", "auto"):
@@ -60,6 +62,8 @@ def command(
         comparison = _of_files(files, pair, threshold, clock)
         typer.echo(verdicts_json(comparison) if form is Format.JSON else verdicts_table(comparison), nl=False)
         raise typer.Exit(comparison.exit_code)
+    if paths is None and not (state := registry.availability("cuda")).usable:
+        raise o.fail(f"nothing to compare with the CPU: {state.reason}; --paths names two others", 3)
     small = sizes or ("2^18..2^20" if preset is None else None)
     cases = questions(
         curves=o.curve_names(curve),

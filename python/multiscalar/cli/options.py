@@ -46,6 +46,7 @@ __all__ = [
     "batches",
     "curve_names",
     "fail",
+    "precomputes",
     "scopes",
     "sizes_of",
     "thread_counts",
@@ -152,6 +153,11 @@ def curve_names(text: str) -> list[str]:
 def thread_counts(text: str) -> list[int | None]:
     """Thread counts; `all` is None."""
     return words(text, lambda word: None if word == "all" else _count(word), "all, or 1 to 1024")
+
+
+def precomputes(text: str) -> list[str | None]:
+    """Tables; `none` is None."""
+    return words(text, lambda word: None if word == "none" else word, "none, auto, a factor, a budget")
 
 
 def batches(text: str) -> list[int]:

@@ -8,7 +8,7 @@ short the plan works on fewer windows at a time, then on fewer vectors, then on 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from ..intake import first_unreduced
 from ..point import Point
 from .compiled import Kernels
 from .lane import Planned
-from .layout import STATUS_WORDS, Layout, Shape, Sizes, divide_up, lay_out
+from .layout import STATUS_WORDS, Shape, Sizes, Tuning, divide_up, lay_out
 from .operand import Operand, scalar_operand
 from .result import decode, first_bad
 from .table import Table
@@ -37,8 +37,23 @@ class Work(NamedTuple):
     """One submission: vectors of one type over bases from `first` on."""
 
     vectors: list[Vector]
+    operands: list[Operand]
     first: int
     own_bases: bool
+
+    def parts(self) -> tuple[Work, Work]:
+        """The first and the second half: of the vectors, or of the terms if there is one vector."""
+        if len(self.vectors) == 1:
+            ((vector,), (operand,)) = self.vectors, self.operands
+            half = len(vector) // 2
+            low, high = operand.part(0, half), operand.part(half, operand.count - half)
+            return Work([vector], [low], self.first, False), Work([vector], [high], self.first + half, False)
+        half = len(self.vectors) // 2
+        skipped = sum(operand.count for operand in self.operands[:half]) if self.own_bases else 0
+        return (
+            Work(self.vectors[:half], self.operands[:half], self.first, self.own_bases),
+            Work(self.vectors[half:], self.operands[half:], self.first + skipped, self.own_bases),
+        )
 
 
 class DeviceBases:
@@ -74,83 +89,78 @@ class DeviceBases:
         try:
             return self._run(work, options)
         except OutOfMemoryError:
-            if len(work.vectors) > 1:
-                half = len(work.vectors) // 2
-                skipped = sum(map(len, work.vectors[:half])) if work.own_bases else 0
-                left = Work(work.vectors[:half], work.first, work.own_bases)
-                right = Work(work.vectors[half:], work.first + skipped, work.own_bases)
-                return self._within_memory(left, options) + self._within_memory(right, options)
-            (vector,) = work.vectors
-            if len(vector) < _SMALLEST_PART or isinstance(vector, DeviceArray):
+            alone = len(work.operands) == 1
+            if alone and work.operands[0].count < _SMALLEST_PART:
                 raise
-            half = len(vector) // 2
-            (left_sum,) = self._within_memory(Work([vector[:half]], work.first, False), options)
-            (right_sum,) = self._within_memory(Work([vector[half:]], work.first + half, False), options)
-            return [added(self.curve, left_sum, right_sum)]
+            left, right = (self._within_memory(part, options) for part in work.parts())
+            return [added(self.curve, left[0], right[0])] if alone else left + right
 
     def _run(self, work: Work, options: MsmOptions) -> list[Outcome]:
-        n = max(map(len, work.vectors))
+        n = max(operand.count for operand in work.operands)
         if n == 0:
-            run = self._facts(work, 0, {}, None, 0)
-            return [Outcome(0, 0, True, run) for _ in work.vectors]
-        operands = [scalar_operand(vector) for vector in work.vectors]
+            run = self._facts(work, 0, 0, {}, None, 0)
+            return [Outcome(0, 0, True, run) for _ in work.operands]
         lane = self._kernels.lane
         started = time.perf_counter_ns()
         with lane.lock, self._kernels.runtime.current():
-            planned = self._planned(work, operands, n, options)
-            copied = self._place_scalars(planned, operands)
+            planned = self._planned(work, n, options)
+            copied = self._place_scalars(planned, work.operands)
             planned.plan.run(lane.stream)
-            width = 3 * self._kernels.curve_shape.coordinate_bytes * len(operands)
+            width = 3 * self._kernels.curve_shape.coordinate_bytes * len(work.operands)
             places = planned.places
             result, status = lane.answers((places["result"], width), (places["status"], 4 * STATUS_WORDS))
             phases = planned.plan.phases_ns()
         bad = None if options.reduce else first_bad(status, 0)
-        sums = decode(result, self.curve, len(operands))
         if bad is not None:
             raise _out_of_range(work.vectors, bad)
-        run = self._facts(work, copied, phases, planned, time.perf_counter_ns() - started)
-        return [Outcome(*sum_, replace(run, n=len(v))) for sum_, v in zip(sums, work.vectors, strict=True)]
+        sums = decode(result, self.curve, len(work.operands))
+        wall = time.perf_counter_ns() - started
+        runs = {m: self._facts(work, m, copied, phases, planned, wall) for m in {o.count for o in work.operands}}
+        return [Outcome(*sum_, runs[o.count]) for sum_, o in zip(sums, work.operands, strict=True)]
 
-    def _planned(self, work: Work, operands: list[Operand], n: int, options: MsmOptions) -> Planned:
-        """The plan of this shape, with as many windows at a time as there is memory for."""
-        facts = self._table.facts
+    def _planned(self, work: Work, n: int, options: MsmOptions) -> Planned:
+        """The plan of this shape of call. A repeated call finds it by a few numbers."""
+        one = work.operands[0]
+        direct = one.pointer if len(work.operands) == 1 and one.on_device and one.aligned else 0
+        uneven = any(operand.count != n for operand in work.operands)
+        key = (
+            self._table.serial, work.first, n, len(work.operands), work.own_bases, one.item_bytes, one.montgomery,
+            uneven, direct, options.window, options.path,
+        )  # fmt: skip
+        return self._kernels.lane.known(key) or self._new_plan(key, work, n, direct, uneven, options)
+
+    def _new_plan(self, key: Hashable, work: Work, n: int, direct: int, uneven: bool, options: MsmOptions) -> Planned:
+        """Lay the call out, with as many windows at a time as there is memory for."""
+        facts, device = self._table.facts, self._kernels.device_shape
         shape = Shape(
             curve=self._kernels.curve_shape,
             n=n,
-            batch=len(operands),
+            batch=len(work.operands),
             points=facts.points,
             own_bases=work.own_bases,
-            scalar_bytes=operands[0].item_bytes,
-            montgomery=operands[0].montgomery,
+            scalar_bytes=work.operands[0].item_bytes,
+            montgomery=work.operands[0].montgomery,
             subgroup=facts.subgroup,
-            lengths=any(operand.count != n for operand in operands),
+            lengths=uneven,
             factor=facts.factor,
             endomorphism=facts.endomorphism,
         )
-        direct = len(operands) == 1 and operands[0].on_device and operands[0].aligned
         outside = {"table": self._table.pointer + work.first * self._table.record_bytes}
         if direct:
-            outside["scalars"] = operands[0].pointer
+            outside["scalars"] = direct
         windows = facts.windows or (divide_up(shape.bits, options.window) if options.window else 0)
-        tuning = tune(shape, self._kernels.device_shape, windows=windows, path=options.path)
-
-        def make() -> Layout:
-            layout = lay_out(shape, tuning, self._kernels.device_shape)
+        tuning: Tuning | None = tune(shape, device, windows=windows, path=options.path)
+        while tuning is not None:
+            layout = lay_out(shape, tuning, device)
             if not direct:
-                layout.need("scalars", len(operands) * n * operands[0].item_bytes)
-            if shape.lengths:
-                layout.need("lengths", 4 * len(operands))
-            return layout
-
-        while True:
-            key = (self.curve.name, shape, tuning, *sorted(outside.items()))
+                layout.need("scalars", shape.batch * n * shape.scalar_bytes)
+            if uneven:
+                layout.need("lengths", 4 * shape.batch)
             try:
-                return self._kernels.lane.plan(key, self._kernels.module, make, outside)
-            except OutOfMemoryError:
-                smaller = fewer_sets(shape, tuning)
-                if smaller is None:
-                    raise
-                tuning = smaller
+                return self._kernels.lane.add(key, self._kernels.module, layout, outside)
+            except OutOfMemoryError as error:
+                tuning, failure = fewer_sets(shape, tuning), error
+        raise failure
 
     def _place_scalars(self, planned: Planned, operands: list[Operand]) -> int:
         """Copy the scalars to where the plan reads them; returns the bytes that crossed the link."""
@@ -176,15 +186,17 @@ class DeviceBases:
             copied += source.size
         return copied
 
-    def _facts(self, work: Work, copied: int, phases: dict[str, int], planned: Planned | None, wall: int) -> RunInfo:
+    def _facts(
+        self, work: Work, n: int, copied: int, phases: dict[str, int], planned: Planned | None, wall: int
+    ) -> RunInfo:
         """What `result.run` says, and what proves that the device did it."""
         layout = planned.plan.layout if planned else None
         return RunInfo(
             backend="cuda",
             device=self._kernels.device_name,
             curve=self.curve.name,
-            n=0,
-            batch=len(work.vectors),
+            n=n,
+            batch=len(work.operands),
             path="" if layout is None else path_of(layout.tuning),
             window=Sizes(layout.shape, layout.tuning).width if layout else 0,
             wall_ns=wall,
@@ -201,17 +213,20 @@ _PIN_MATTERS = 1 << 16  # below this asking costs as much as staging
 
 def _submissions(vectors: Sequence[Vector], own_bases: bool) -> list[Work]:
     """Neighbours of one type (and, with bases of their own, of one length) go together."""
+    operands = [scalar_operand(vector) for vector in vectors]
+    if len(vectors) == 1:
+        return [Work(list(vectors), operands, 0, False)]
 
-    def kind(vector: Vector) -> tuple[object, ...]:
-        operand = scalar_operand(vector)
-        return operand.item_bytes, operand.montgomery, len(vector) if own_bases else None
+    def kind(pair: tuple[Vector, Operand]) -> tuple[object, ...]:
+        operand = pair[1]
+        return operand.item_bytes, operand.montgomery, operand.count if own_bases else None
 
     works, first = [], 0
-    for _, group in groupby(vectors, key=kind):
-        members = list(group)
-        works.append(Work(members, first, own_bases and len(members) > 1))
+    for _, group in groupby(zip(vectors, operands, strict=True), key=kind):
+        members, theirs = zip(*group, strict=True)
+        works.append(Work(list(members), list(theirs), first, own_bases and len(members) > 1))
         if own_bases:
-            first += sum(map(len, members))
+            first += sum(operand.count for operand in theirs)
     return works
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Container, Hashable, Mapping
+from collections.abc import Container, Hashable, Mapping
 from typing import NamedTuple
 
 from .layout import Layout, Ref
@@ -46,26 +46,29 @@ class Lane:
         """Device memory that this lane holds."""
         return self._size
 
-    def plan(self, key: Hashable, module: Module, make: Callable[[], Layout], outside: dict[str, int]) -> Planned:
-        """The plan for `key` and the addresses of its buffers; `make` lays it out when it is not at hand.
-
-        `outside` gives the addresses of buffers that are not scratch, and has to be part of the key.
-        """
+    def known(self, key: Hashable) -> Planned | None:
+        """The plan under `key`, if this lane still has it."""
         found = self._plans.get(key)
-        if found is None:
-            layout = make()
-            places = {**self.place(layout.buffers, outside), **outside}
-
-            def address(ref: Ref) -> int:
-                return places[ref.buffer] + ref.offset
-
-            found = Planned(Plan(self.runtime, module, layout, address), places)
-            self._plans[key] = found
-            if len(self._plans) > MAX_PLANS:
-                _, oldest = self._plans.popitem(last=False)
-                oldest.plan.close()
-        self._plans.move_to_end(key)
+        if found is not None:
+            self._plans.move_to_end(key)
         return found
+
+    def add(self, key: Hashable, module: Module, layout: Layout, outside: dict[str, int]) -> Planned:
+        """Place `layout` in scratch and keep its plan under `key`.
+
+        `outside` gives the addresses of buffers that are not scratch; `key` has to tell them apart.
+        """
+        places = {**self.place(layout.buffers, outside), **outside}
+
+        def address(ref: Ref) -> int:
+            return places[ref.buffer] + ref.offset
+
+        planned = Planned(Plan(self.runtime, module, layout, address), places)
+        self._plans[key] = planned
+        if len(self._plans) > MAX_PLANS:
+            _, oldest = self._plans.popitem(last=False)
+            oldest.plan.close()
+        return planned
 
     def place(self, buffers: Mapping[str, int], outside: Container[str] = ()) -> dict[str, int]:
         """Addresses in scratch for every buffer (name to bytes) that is not outside, one after the other."""

@@ -7,6 +7,7 @@ stream that produced the data; our stream waits for it, so that no synchronisati
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,12 +59,12 @@ def point_operand(points: PointArray | DeviceArray) -> Operand:
 
 
 def _host(data: np.ndarray[Any, np.dtype[Any]], form: Form) -> Operand:
-    item = data.dtype.itemsize * int(np.prod(data.shape[1:], dtype=np.int64))
+    item = data.dtype.itemsize * math.prod(data.shape[1:])
     return Operand(data.ctypes.data, len(data), item, form is Form.MONTGOMERY, False, data)
 
 
 def _device(array: DeviceArray) -> Operand:
-    item = np.dtype(array.dtype).itemsize * int(np.prod(array.shape[1:], dtype=np.int64))
+    item = np.dtype(array.dtype).itemsize * math.prod(array.shape[1:])
     pointer, producer, keep = _view(array.source)
     return Operand(pointer, array.shape[0], item, array.form is Form.MONTGOMERY, True, keep, producer)
 

@@ -9,6 +9,7 @@ and every plan is made from them, never from an argument.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import weakref
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from .layout import STATUS_WORDS, Launch, Ref, lay_out_table, table_bytes
 from .operand import Operand, point_operand
 from .result import first_bad
 
+_serials = itertools.count()
 CHUNK_BYTES = 64 << 20  # raw points on the device at a time
 
 
@@ -42,6 +44,7 @@ class Table:
 
     def __init__(self, kernels: Kernels, facts: TableFacts) -> None:
         self.facts = facts
+        self.serial = next(_serials)  # never used twice, unlike an address
         self.kernels = kernels
         self.nbytes = table_bytes(kernels.curve_shape, max(1, facts.points), facts.factor, facts.endomorphism)
         self.pointer = kernels.runtime.allocate(self.nbytes)

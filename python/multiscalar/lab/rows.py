@@ -26,7 +26,7 @@ class Row:
     labels: dict[str, Any]
     place: str
     wall: Summary | None = None
-    cpu_us: float | None = None
+    cpu: Summary | None = None
     copy_us: float | None = None
     device_us: float | None = None
     detail: dict[str, Any] | None = None
@@ -35,6 +35,16 @@ class Row:
     def median_us(self) -> float | None:
         """Median wall time, or None unless `ok`."""
         return self.wall.median.value if self.wall else None
+
+    @property
+    def cpu_us(self) -> float | None:
+        """Median CPU time of the process, where the subject tells."""
+        return self.cpu.median.value if self.cpu else None
+
+    @property
+    def serial(self) -> bool:
+        """A CPU row of one thread: best judged by CPU time, which a busy machine hardly touches."""
+        return self.place == "cpu" and self.labels.get("threads") == 1 and self.cpu is not None
 
 
 def make_row(cell: Cell) -> Row:
@@ -72,7 +82,7 @@ def make_row(cell: Cell) -> Row:
         cell.labels,
         cell.place,
         wall=summarise(np.asarray(walls) / 1e3),
-        cpu_us=_median_us(cell, "cpu_ns"),
+        cpu=summarise(np.asarray(cpus) / 1e3) if (cpus := cell.times("cpu_ns")) else None,
         copy_us=_median_us(cell, "copy_ns"),
         device_us=_median_us(cell, "device_ns"),
         detail=cell.samples[-1].get("evidence", {}).get("detail"),

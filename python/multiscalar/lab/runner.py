@@ -17,12 +17,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from .attest import attest
-from .diagnose.trace import Reading
 from .record import Record
 from .schedule import Interleaver
 from .status import Status, SubjectError
 from .stopping import Stop, Stopping
 from .subject import Case, Sample, Subject, cell_id
+from .telemetry.reading import Reading
 from .warmup import ClockReading, Warmup, warm
 
 __all__ = ["CellState", "Quiet", "Runner", "Watcher"]

@@ -26,6 +26,7 @@ pub mod reference;
 pub mod scalar_adder;
 mod scalars;
 pub mod straus;
+mod subgroup;
 mod terms;
 mod tree;
 
@@ -38,6 +39,7 @@ pub use options::{Counts, Options, Path, Phases, Stats};
 pub use prepare::{Check, Points, PrepareOptions, Prepared, prepare};
 pub use progression::progression;
 pub use scalars::Scalars;
+pub use subgroup::first_outside_subgroup;
 
 /// Most terms of one call: an index and its sign share 32 bits.
 pub const MOST_TERMS: usize = 1 << 30;

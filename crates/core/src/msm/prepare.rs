@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::adder::{BatchAdder, Packed};
-use super::{Engines, Isa, MOST_TERMS, MsmError, pool};
+use super::{Engines, Isa, MOST_TERMS, MsmError, first_outside_subgroup, pool};
 use crate::curve::{Affine, CurveParams};
 use crate::field::{Field, Limbs};
 
@@ -135,7 +135,7 @@ struct Source<'a> {
 type PackedBases<F> = (Vec<Packed<F>>, Vec<u32>);
 
 /// Packs all points, in chunks on several threads. An error names the first bad point.
-fn pack<C: CurveParams, A: BatchAdder<C::Field>>(
+fn pack<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     source: &Source<'_>,
     threads: usize,
 ) -> Result<PackedBases<C::Field>, MsmError> {
@@ -156,7 +156,7 @@ fn pack<C: CurveParams, A: BatchAdder<C::Field>>(
 }
 
 /// Packs the points from `first` on, and returns which are at infinity.
-fn pack_chunk<C: CurveParams, A: BatchAdder<C::Field>>(
+fn pack_chunk<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     source: &Source<'_>,
     first: usize,
     bases: &mut [Packed<C::Field>],
@@ -177,13 +177,17 @@ fn pack_chunk<C: CurveParams, A: BatchAdder<C::Field>>(
         if source.check != Check::None && !point.is_on_curve() {
             return Err(MsmError::NotOnCurve { index });
         }
-        if source.check == Check::Subgroup && !point.is_in_subgroup() {
-            return Err(MsmError::NotInSubgroup { index });
-        }
         if point.is_infinity() {
             infinities.push(index as u32);
         }
         *base = Packed { x: x.to_mont(), y: y.to_mont() };
+    }
+    if source.check == Check::Subgroup {
+        let points: Vec<_> =
+            bases.iter().map(|p| Affine { x: Field::from_mont(p.x), y: Field::from_mont(p.y) }).collect();
+        if let Some(at) = first_outside_subgroup::<C>(&points, 1) {
+            return Err(MsmError::NotInSubgroup { index: first + at });
+        }
     }
     A::import(bases);
     Ok(infinities)

@@ -13,18 +13,11 @@ from statistics import fmean
 from typing import Any
 
 from ..record import Cell, Measurements
+from ..telemetry.reading import Reading
 
-__all__ = ["Joined", "Reading", "Timed", "Trace", "join", "trace_of"]
+__all__ = ["Joined", "Timed", "Trace", "join", "trace_of"]
 
 REACH_NS = 250_000_000
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Telemetry at one moment: GPU fields plain, host fields with the prefix `host_`."""
-
-    at_ns: int
-    fields: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,19 @@ _MOST_READINGS = 1200
 
 
 def cost_chart(rows: Sequence[Row], palette: Palette, found: Sequence[Crossing], salt: str) -> str:
-    """Median time by size, one line a path, with 95 % intervals and the crossovers as bands."""
+    """Median time by size, one line a path, with 95 % intervals and the crossovers as bands.
+
+    Wall time; CPU time when every row is a CPU row of one thread.
+    """
     timed = [row for row in rows if row.wall is not None]
+    by_cpu = all(row.serial for row in timed)
+    medians = {id(row): (row.cpu if by_cpu and row.cpu else row.wall) for row in timed}
     with figure(1, 5.0) as (drawn, (axis,)):
         for path in dict.fromkeys(row.path for row in timed):
             mine = sorted((row for row in timed if row.path == path), key=lambda row: row.size)
-            walls = [row.wall.median for row in mine if row.wall]
-            values = np.array([wall.value for wall in walls])
-            spans = np.array([[w.value - w.low for w in walls], [w.high - w.value for w in walls]])
+            shown = [summary.median for row in mine if (summary := medians[id(row)])]
+            values = np.array([median.value for median in shown])
+            spans = np.array([[m.value - m.low for m in shown], [m.high - m.value for m in shown]])
             axis.errorbar(
                 [row.size for row in mine], values, spans, label=path, color=series_colour(palette[path]),
                 marker=MARKERS[palette[path] % len(MARKERS)], markersize=5, linewidth=1.6, capsize=2.5,
@@ -45,8 +50,8 @@ def cost_chart(rows: Sequence[Row], palette: Palette, found: Sequence[Crossing],
                 xycoords=("data", "axes fraction"), fontsize=9.5,
             )  # fmt: skip
         size_axis(axis, [row.size for row in timed])
-        time_axis(axis, "y", [row.median_us or 0 for row in timed])
-        axis.set_ylabel("median time")
+        time_axis(axis, "y", [summary.median.value for summary in medians.values() if summary])
+        axis.set_ylabel("median CPU time, one thread" if by_cpu else "median wall time")
         legend_above(axis, 4)
         best = {row.size: min(timed, key=lambda r: (r.size != row.size, r.median_us or 0)).path for row in timed}
         told = ", ".join(f"{size_text(n)} {path}" for n, path in sorted(best.items()))

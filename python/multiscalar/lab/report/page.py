@@ -145,19 +145,22 @@ def _explained(measurements: Measurements) -> list[Explained]:
 
 
 def _headline(rows: Sequence[Row]) -> list[str]:
-    """A sentence a curve: who is fastest at the largest size, and by how much."""
+    """A sentence a group: who is fastest at the largest size, and by how much, by the clock that suits."""
     out = []
     for name, members in groups(rows):
         timed = [row for row in members if row.median_us]
         if not timed:
             continue
+        by_cpu = all(row.serial for row in timed)
         largest = max(row.size for row in timed)
-        at = sorted((row for row in timed if row.size == largest), key=lambda row: row.median_us or 0)
-        if len(at) > 1:
-            first, second = at[0], at[1]
-            factor = (second.median_us or 0) / (first.median_us or 1)
-            words = f"{factor:.2f} times as fast as" if factor > 1.03 else "level with"
-            out.append(f"{name}, {size_text(largest)}: {first.path} is {words} {second.path}.")
+        times = sorted(
+            ((row.cpu_us if by_cpu else row.median_us) or 0, row.path) for row in timed if row.size == largest
+        )
+        if len(times) > 1:
+            (first, fastest), (second, next_) = times[:2]
+            words = f"{second / first:.2f} times as fast as" if second > 1.03 * first else "level with"
+            clock = " by CPU time" if by_cpu else ""
+            out.append(f"{name}, {size_text(largest)}: {fastest} is {words} {next_}{clock}.")
     return out
 
 

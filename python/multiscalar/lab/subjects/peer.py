@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..machine import usable_cpus
@@ -16,6 +17,7 @@ from ..peers import Fault, Peer, open_peer, open_program
 from ..peers.registry import find
 from ..status import Status, SubjectError
 from ..subject import Case, Evidence, Place, Sample, Scope
+from ..telemetry.nvml import usual_device
 
 if TYPE_CHECKING:
     from ..msmcase import MsmInputs
@@ -142,7 +144,16 @@ class ProgramSubject:
                 limit_s=self._limit_s * (count + warmups),
             )
         )
-        return _samples(answer, asked, time.perf_counter_ns())
+        samples = _samples(answer, asked, time.perf_counter_ns())
+        silent = samples and samples[0].evidence.event_ns is None and samples[0].evidence.launches is None
+        return self._corroborated(peer, samples) if self.place is Place.GPU and silent else samples
+
+    @staticmethod
+    def _corroborated(peer: Peer, samples: list[Sample]) -> list[Sample]:
+        """A subject that tells nothing of the device: NVML may say that its process holds device memory."""
+        device = usual_device()
+        held = device.bytes_held(peer.process.pid) if device is not None else None
+        return [replace(s, evidence=replace(s.evidence, device_bytes_held=held)) for s in samples] if held else samples
 
     def _first_call(self) -> Sample:
         """A new process, its first multiplication timed, and its end."""

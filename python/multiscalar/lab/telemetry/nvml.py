@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from .gpm import Gpm
 
-__all__ = ["EVENT_REASONS", "Device", "open_device"]
+__all__ = ["EVENT_REASONS", "Device", "open_device", "usual_device"]
 
 # Bits of nvmlDeviceGetCurrentClocksEventReasons (NVML API reference).
 EVENT_REASONS = {
@@ -82,6 +83,15 @@ class Device:
         processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)
         return sorted(int(p.pid) for p in processes)
 
+    def bytes_held(self, pid: int) -> int | None:
+        """Device memory that a process holds; None where the driver does not tell (WSL2, foreign namespaces)."""
+        try:
+            processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)
+        except (self._nvml.NVMLError, AttributeError):
+            return None
+        held = [p.usedGpuMemory for p in processes if p.pid == pid]
+        return int(held[0]) if held and held[0] else None
+
     def facts(self) -> Fields:
         """Standing facts for the machine record. The UUID is hashed: equal on equal cards, no serial
         number.
@@ -103,6 +113,12 @@ class Device:
         self._put(out, "driver", lambda: _text(n.nvmlSystemGetDriverVersion()))
         self._put(out, "driver_cuda", lambda: _cuda(n.nvmlSystemGetCudaDriverVersion_v2()))
         return out
+
+
+@cache
+def usual_device() -> Device | None:
+    """The card that `open_device()` finds, looked for once."""
+    return open_device()[0]
 
 
 def _is(target: str, index: int, uuid: str) -> bool:

@@ -1,0 +1,41 @@
+//! Sums that a device leaves in projective form, as affine points. Cost: one inversion and three multiplications a sum.
+
+use multiscalar_core::curve::CurveParams;
+use multiscalar_core::field::{Field, Limbs};
+
+/// Turns (X : Y : Z), each in any representative of its Montgomery form, into canonical (X/Z, Y/Z), or (0, 0) when
+/// Z = 0. The Montgomery factor cancels in the quotients. `projective` is `[n][3][L]`, `out` is `[n][2][L]`.
+pub fn normalize<C: CurveParams>(projective: &[u64], out: &mut [u64]) {
+    let count = <C::Field as Field>::Limbs::COUNT;
+    let modulus = modulus::<C::Field>();
+    for (sum, point) in projective.chunks_exact(3 * count).zip(out.chunks_exact_mut(2 * count)) {
+        let [x, y, z] = [0, 1, 2].map(|k| element::<C::Field>(&sum[k * count..(k + 1) * count], &modulus));
+        point.fill(0);
+        if let Some(inverse) = z.invert() {
+            point[..count].copy_from_slice((x * inverse).to_canonical().as_ref());
+            point[count..].copy_from_slice((y * inverse).to_canonical().as_ref());
+        }
+    }
+}
+
+/// p, which is odd, from the largest canonical value p - 1.
+fn modulus<F: Field>() -> F::Limbs {
+    let mut limbs = (-F::ONE).to_canonical();
+    limbs.as_mut()[0] |= 1;
+    limbs
+}
+
+/// The element whose Montgomery form is `limbs` modulo p.
+fn element<F: Field>(limbs: &[u64], modulus: &F::Limbs) -> F {
+    let mut reduced = F::Limbs::ZERO;
+    reduced.as_mut().copy_from_slice(limbs);
+    while F::from_canonical(reduced).is_none() {
+        let mut borrow = false;
+        for (limb, p) in reduced.as_mut().iter_mut().zip(modulus.as_ref()) {
+            let (difference, under) = limb.overflowing_sub(*p);
+            let (difference, under_again) = difference.overflowing_sub(u64::from(borrow));
+            (*limb, borrow) = (difference, under | under_again);
+        }
+    }
+    F::from_mont(reduced)
+}
