@@ -13,7 +13,7 @@ from typing import Final
 
 from ..errors import OptionError
 from .layout import MAX_BINS, MAX_GROUPED_BUCKETS, CurveShape, DeviceShape, Shape, Sizes, Tuning, divide_up
-from .tuning import MAX_WIDTH, candidates, estimate, pair_run
+from .tuning import MAX_WIDTH, estimate, pair_run
 from .tuning import tune as best_tuning
 
 GLV_MAX_N: Final = 1 << 17  # above it the doublings that the endomorphism saves cost less than its larger table
@@ -41,7 +41,7 @@ def tune(shape: Shape, device: DeviceShape, windows: int = 0, path: str | None =
         return best_tuning(shape, device)
     found = [
         tuning
-        for tuning in (_fixed(shape, windows, path) if windows or path == "pairs" else candidates(shape, device))
+        for tuning in _possible(shape, windows)
         if path in (None, path_of(tuning)) and Sizes(shape, tuning).bins <= MAX_BINS
     ]
     if not found:
@@ -54,7 +54,7 @@ def tune(shape: Shape, device: DeviceShape, windows: int = 0, path: str | None =
     return replace(best, pair_run=pair_run(Sizes(shape, best), device)) if best.pair_rounds else best
 
 
-def _fixed(shape: Shape, windows: int, path: str | None) -> Iterator[Tuning]:
+def _possible(shape: Shape, windows: int) -> Iterator[Tuning]:
     """All tunings with this number of windows (any, if 0) that the kernels can run."""
     counts = [windows] if windows else range(divide_up(shape.bits, MAX_WIDTH), divide_up(shape.bits, 3) + 1)
     for count in counts:
