@@ -23,7 +23,8 @@ use super::reduce;
 use super::terms::Terms;
 use crate::curve::CurveParams;
 
-/// Terms between two looks at the cancellation flag: at most a few milliseconds of work.
+/// Digits read at a time, and between two looks at the cancellation flag: at most a few milliseconds of work. A tile
+/// takes the same terms for all windows of the cell, so that a batch meets the buckets of all of them.
 const TILE: usize = 1024;
 
 /// A part of the grid of windows and terms.
@@ -44,20 +45,24 @@ pub(super) fn cell<C: CurveParams, A: BatchAdder<C::Field>>(
     let windows: Vec<Window> = cell.windows.clone().map(|w| Window::new(w, c, terms.stride)).collect();
     let count = windows.len() << (c - 1);
     let mut buckets = Buckets::<_, A>::new(count, cost::batch(count), bases);
+    let tile = (TILE / windows.len()).clamp(8, TILE);
+    let mut digits = Vec::with_capacity(tile);
     let mut start = cell.terms.start;
     while start < cell.terms.end {
         if cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(MsmError::Cancelled);
         }
-        let end = (start + TILE).min(cell.terms.end);
-        for (scalar, base) in terms.range(start..end) {
-            for (w, window) in windows.iter().enumerate() {
-                let digit = window.digit(scalar);
+        let end = (start + tile).min(cell.terms.end);
+        for (w, window) in windows.iter().enumerate() {
+            digits.clear();
+            let first = (w as u32) << (c - 1);
+            terms.digits(start..end, window, |digit, base| {
                 if digit != 0 {
-                    let bucket = (w as u32) << (c - 1) | reduce::slot(digit.unsigned_abs(), c);
-                    buckets.push(Pair { dst: bucket, signed_src: base ^ (digit < 0) as u32 });
+                    let dst = first | reduce::slot(digit.unsigned_abs(), c);
+                    digits.push(Pair { dst, signed_src: base ^ (digit < 0) as u32 });
                 }
-            }
+            });
+            buckets.push_all(&digits);
         }
         start = end;
     }

@@ -104,32 +104,45 @@ impl<'a, F: Field, A: BatchAdder<F>> Buckets<'a, F, A> {
             points: vec![Packed::EMPTY; count],
             slots: vec![Slot::Empty; count],
             queue: Vec::with_capacity(QUEUE),
-            retried: Vec::new(),
+            retried: Vec::with_capacity(QUEUE),
             tree: Tree::default(),
         }
     }
 
-    /// bucket += ±base, now or later.
-    #[inline(always)]
-    pub(super) fn push(&mut self, term: Pair) {
-        let bucket = term.dst as usize;
-        match self.slots[bucket] {
-            Slot::Full => {
-                self.slots[bucket] = Slot::Busy;
-                self.adder.pairs.push(term);
-                if self.adder.is_full() {
-                    self.flush_and_retry();
+    /// bucket += ±base for every term, now or later. Whether a bucket is busy is a coin toss that no CPU predicts, so
+    /// each term is written to the batch and to the queue, and one of them grows.
+    pub(super) fn push_all(&mut self, mut terms: &[Pair]) {
+        while !terms.is_empty() {
+            let (mut batch, mut waiting) = (Tail::of(&mut self.adder.pairs), Tail::of(&mut self.queue));
+            let (full, long) = (self.adder.capacity, QUEUE);
+            let mut done = 0;
+            while done < terms.len() && batch.length < full && waiting.length < long {
+                let term = terms[done];
+                done += 1;
+                let slot = &mut self.slots[term.dst as usize];
+                if *slot == Slot::Empty {
+                    *slot = Slot::Full;
+                    self.points[term.dst as usize] = signed(&self.bases[term.src()], term.negate());
+                    continue;
                 }
+                fetch(&self.points[term.dst as usize]);
+                let free = *slot == Slot::Full;
+                *slot = Slot::Busy;
+                batch.append_if(free, term);
+                waiting.append_if(!free, term);
             }
-            Slot::Empty => {
-                self.slots[bucket] = Slot::Full;
-                self.points[bucket] = signed(&self.bases[term.src()], term.negate());
+            let (batch, waiting) = (batch.length, waiting.length);
+            // SAFETY: `Tail` has written the terms up to these lengths.
+            unsafe {
+                self.adder.pairs.set_len(batch);
+                self.queue.set_len(waiting);
             }
-            Slot::Busy => {
-                self.queue.push(term);
-                if self.queue.len() == QUEUE {
-                    self.drain();
-                }
+            terms = &terms[done..];
+            if batch == full {
+                self.flush_and_retry();
+            }
+            if self.queue.len() == long {
+                self.drain();
             }
         }
     }
@@ -139,11 +152,11 @@ impl<'a, F: Field, A: BatchAdder<F>> Buckets<'a, F, A> {
         self.adder.flush(&mut self.points, &mut self.slots, self.bases);
         // A long queue means few hot buckets: trying it again and again would cost more than its tree will.
         if self.queue.len() <= self.adder.capacity / 2 {
-            core::mem::swap(&mut self.queue, &mut self.retried);
+            let waited = core::mem::take(&mut self.queue);
+            self.queue = core::mem::take(&mut self.retried);
             // At most half a batch, so that no flush comes from within.
-            for i in 0..self.retried.len() {
-                self.push(self.retried[i]);
-            }
+            self.push_all(&waited);
+            self.retried = waited;
             self.retried.clear();
         }
     }
@@ -172,8 +185,49 @@ impl<'a, F: Field, A: BatchAdder<F>> Buckets<'a, F, A> {
     }
 }
 
+/// The end of a vector, to append to without a branch.
+struct Tail {
+    start: *mut Pair,
+    length: usize,
+    capacity: usize,
+}
+
+impl Tail {
+    fn of(terms: &mut Vec<Pair>) -> Self {
+        Self { start: terms.as_mut_ptr(), length: terms.len(), capacity: terms.capacity() }
+    }
+
+    /// Writes the term in any case, and counts it if `condition`.
+    #[inline(always)]
+    fn append_if(&mut self, condition: bool, term: Pair) {
+        debug_assert!(self.length < self.capacity);
+        // SAFETY: `push_all` stops before the length reaches the capacity.
+        unsafe { self.start.add(self.length).write(term) };
+        self.length += condition as usize;
+    }
+}
+
 /// ±point. p - y in any domain, as y is reduced; y = 0 stays 0.
 #[inline(always)]
 pub(super) fn signed<F: Field>(point: &Packed<F>, negate: bool) -> Packed<F> {
     if negate { Packed { x: point.x, y: (-F::from_mont(point.y)).to_mont() } } else { *point }
+}
+
+/// Asks for the lines of a point that the next flush will need.
+#[inline(always)]
+fn fetch<F: Field>(point: &Packed<F>) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        let first = core::ptr::from_ref(point).cast::<i8>();
+        // SAFETY: a prefetch may name any address.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T1>(first);
+            if size_of::<Packed<F>>() > 64 {
+                _mm_prefetch::<_MM_HINT_T1>(first.wrapping_add(size_of::<Packed<F>>() - 1));
+            }
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = point;
 }

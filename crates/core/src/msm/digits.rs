@@ -37,21 +37,33 @@ impl Window {
         }
     }
 
-    /// The digit. A window that starts beyond the limbs reads zero.
+    /// Calls `each` with the index and the digit of every scalar of `stride` limbs. A window beyond the limbs reads zero.
     #[inline(always)]
-    pub fn digit(&self, scalar: &[u64]) -> i32 {
-        let low = scalar.get(self.limb).copied().unwrap_or(0);
-        let bits = if self.shift == u32::MAX {
-            low << 1
+    pub fn digits(&self, scalars: &[u64], stride: usize, mut each: impl FnMut(usize, i32)) {
+        let Self { limb, shift, .. } = *self;
+        let all = scalars.chunks_exact(stride).enumerate();
+        // One loop for each way to read, so that the choice is not made again for every scalar.
+        if limb >= stride {
+            all.for_each(|(i, _)| each(i, 0));
+        } else if shift == u32::MAX {
+            all.for_each(|(i, scalar)| each(i, self.signed(scalar[limb] << 1)));
         } else if self.straddles {
             // The shift by 63 - shift and one more keeps a shift of 64 defined.
-            low >> self.shift | (scalar[self.limb + 1] << (63 - self.shift)) << 1
+            all.for_each(|(i, scalar)| {
+                each(i, self.signed(scalar[limb] >> shift | (scalar[limb + 1] << (63 - shift)) << 1));
+            });
         } else {
-            low >> self.shift
-        };
-        let bits = (bits & ((2 << self.width) - 1)) as i32;
-        let sign = bits >> self.width;
-        ((bits + 1) >> 1) - (sign << self.width)
+            all.for_each(|(i, scalar)| each(i, self.signed(scalar[limb] >> shift)));
+        }
+    }
+
+    /// The digit of c + 1 bits (and whatever lies above them): their value as a signed number, rounded up to even
+    /// and halved.
+    #[inline(always)]
+    fn signed(&self, bits: u64) -> i32 {
+        let unused = 31 - self.width;
+        let value = ((bits as u32) << unused) as i32 >> unused;
+        (value + 1) >> 1
     }
 }
 
@@ -69,7 +81,8 @@ mod tests {
                     let mut sum = vec![0u64; stride + 1];
                     for w in (0..windows(bits, c)).rev() {
                         (0..c).for_each(|_| double(&mut sum));
-                        let digit = Window::new(w, c, stride).digit(&scalar);
+                        let mut digit = 0;
+                        Window::new(w, c, stride).digits(&scalar, stride, |_, read| digit = read);
                         assert!(digit.unsigned_abs() <= 1 << (c - 1));
                         add_signed(&mut sum, digit);
                     }

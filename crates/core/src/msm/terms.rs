@@ -7,6 +7,7 @@ use core::ops::Range;
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
+use super::digits::Window;
 use super::{MsmError, Scalars, pool};
 use crate::field::{PrimeField, limbs};
 
@@ -44,6 +45,19 @@ impl<'a> Terms<'a> {
         scalars
             .enumerate()
             .map(move |(i, scalar)| (scalar, bases.get(i).copied().unwrap_or(((range.start + i) as u32) << 1)))
+    }
+
+    /// Calls `each` with the digit and the signed base of every term of a range.
+    #[inline(always)]
+    pub(super) fn digits(&self, range: Range<usize>, window: &Window, mut each: impl FnMut(i32, u32)) {
+        let scalars = &self.limbs[range.start * self.stride..range.end * self.stride];
+        if self.bases.is_empty() {
+            let first = range.start as u32;
+            window.digits(scalars, self.stride, |i, digit| each(digit, (first + i as u32) << 1));
+        } else {
+            let bases = &self.bases[range];
+            window.digits(scalars, self.stride, |i, digit| each(digit, bases[i]));
+        }
     }
 }
 
