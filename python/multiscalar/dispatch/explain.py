@@ -8,6 +8,7 @@ import numpy as np
 
 from ..curves import curve as find_curve
 from ..engine.backend import Request
+from ..errors import OptionError
 from ..settings import origin, parse_size, setting
 from .chooser import ProfileChooser, chooser, nearest, series_of
 from .machine import this_machine
@@ -63,9 +64,11 @@ def explain(
 ) -> Explanation:
     """Which backend `auto` takes for this call, and every number that the choice rests on. Measures nothing."""
     rules = policy or chooser()
-    request = Request(
-        find_curve(curve).name, parse_size(n), scope, batch, precompute=precompute, scalar_bits=scalar_bits
-    )
+    try:
+        size = parse_size(n)
+    except (ValueError, TypeError) as error:
+        raise OptionError(f"n = {n!r} is no size", accepted='a whole number, "1,025" or "2^16"') from error
+    request = Request(find_curve(curve).name, size, scope, batch, precompute=precompute, scalar_bits=scalar_bits)
     choice = rules.choose(request)
     profile = rules.profile()
     if profile is None:

@@ -1,0 +1,62 @@
+"""`msm calibrate` and `msm explain` from outside, on a machine with or without a GPU."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def msm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """Run a command with a state of its own."""
+    monkeypatch.setenv("MULTISCALAR_STATE_DIR", str(tmp_path / "state"))
+
+    def run(command: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "multiscalar.cli", *command.split()[1:]]
+        return subprocess.run(words, capture_output=True, text=True, timeout=240)
+
+    return run
+
+
+def test_calibrate_then_explain(msm, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    before = msm("msm explain --curve bls12-377 --size 1025")
+    assert before.returncode == 0
+    assert "msm calibrate" in before.stdout
+    # The page says `msm calibrate --quick`; one curve and a small budget measure the same way in less time.
+    done = msm("msm calibrate --quick --curve bls12-377 --budget 4 --force")
+    assert done.returncode == 0, done.stderr
+    (profile,) = (tmp_path / "state" / "profiles" / "v1").glob("*.json")
+    body = json.loads(profile.read_text())
+    assert body["schema"] == 1
+    assert {row["curve"] for row in body["series"]} == {"bls12-377"}
+    after = msm("msm explain --curve bls12-377 --size 1025")
+    assert "measured on this machine" in after.stdout
+    assert json.loads(msm("msm explain --size 2^12 --json").stdout)["request"][1] == 4096
+
+
+def test_output_goes_to_a_file(msm, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    target = tmp_path / "mine.json"
+    done = msm(f"msm calibrate --curve bn254 --scope resident-bases --budget 2 --force --output {target}")
+    assert done.returncode == 0, done.stderr
+    assert target.exists()
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "word"),
+    [
+        ("msm calibrate --scope everywhere", 2, "resident-bases"),
+        ("msm calibrate --curve ed25519", 2, "bn254"),
+        ("msm calibrate --for halo2", 2, "snarkvm"),
+        ("msm explain --size many", 2, "many"),
+    ],
+)
+def test_bad_usage(msm, command: str, code: int, word: str) -> None:  # type: ignore[no-untyped-def]
+    done = msm(command)
+    assert done.returncode == code, done.stderr
+    assert word in done.stderr
+    assert "Traceback" not in done.stderr
