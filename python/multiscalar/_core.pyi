@@ -8,9 +8,7 @@ import numpy.typing as npt
 __version__: Final[str]
 
 _Limbs = npt.NDArray[np.uint64]
-_Facts = tuple[
-    str, str, int, int, bool, int, int, tuple[int, int, int], tuple[int, int, int]
-]
+_Facts = tuple[str, str, int, int, bool, int, int, tuple[int, int, int], tuple[int, int, int]]
 
 class Failure(Exception):
     """A fault found by the native core: args are (kind, index or None, text)."""
@@ -35,9 +33,7 @@ class Bases:
         endomorphism: bool | None,
     ) -> tuple[bytes, bytes, bool, _Facts]: ...
 
-def prepare(
-    name: str, points: _Limbs, montgomery: bool, check: str, assert_subgroup: bool, isa: str
-) -> Bases: ...
+def prepare(name: str, points: _Limbs, montgomery: bool, check: str, assert_subgroup: bool, isa: str) -> Bases: ...
 def known_points(name: str, a: _Limbs, b: _Limbs, out: _Limbs) -> None: ...
 def multiples(name: str, scalars: _Limbs, threads: int, out: _Limbs) -> None: ...
 def convert(name: str, values: _Limbs, to_montgomery: bool, out: _Limbs) -> None: ...
