@@ -7,12 +7,15 @@
 use super::grid::Grid;
 use super::{Isa, Options, Path, digits};
 
-/// What the operations of an arithmetic cost, in nanoseconds of a Sapphire Rapids core at 3 GHz
-/// (`examples/adder.rs`); only their ratios matter.
+/// What the operations of an arithmetic cost. Only ratios matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prices {
-    /// A batched affine addition, without its share of the inversion.
+    /// A batched affine addition, without its share of the inversion, to buckets in the cache near the core.
     addition: f64,
+    /// More for an addition, for every doubling of the buckets beyond that cache.
+    spill: f64,
+    /// What an addition of Straus costs over one to a bucket: its tables and sums take more of the cache.
+    scattered: f64,
     /// An inversion, and what else a batch costs however short it is.
     batch: f64,
     /// Reading a digit and scheduling its term.
@@ -23,10 +26,26 @@ pub(super) struct Prices {
     mixed: f64,
     /// Splitting a scalar and finding the image of its base.
     split: f64,
+    /// Bytes of a point.
+    point: f64,
 }
 
 impl Prices {
-    /// For coordinates of `limbs` 64-bit limbs.
+    /// Field multiplications, as `Counts` counts them.
+    const COUNTED: Self = Self {
+        addition: 6.0,
+        spill: 0.0,
+        scattered: 1.0,
+        batch: 64.0,
+        digit: 0.0,
+        doubling: 7.0,
+        mixed: 11.0,
+        split: 1.0,
+        point: 64.0,
+    };
+
+    /// Nanoseconds of a Sapphire Rapids core at 3 GHz (`examples/adder.rs`, `examples/sweep.rs`), for coordinates of
+    /// `limbs` 64-bit limbs.
     pub(super) const fn of(isa: Isa, limbs: usize) -> Self {
         let narrow = limbs <= 4;
         let (addition, split) = match (isa, narrow) {
@@ -38,20 +57,31 @@ impl Prices {
             (Isa::Ifma512, false) => (95.0, 60.0),
         };
         let (batch, doubling, mixed) = if narrow { (1400.0, 150.0, 260.0) } else { (2100.0, 300.0, 500.0) };
-        Self { addition, batch, digit: 5.0, doubling, mixed, split }
+        let point = 16.0 * limbs as f64;
+        Self { addition, spill: 4.0, scattered: 1.4, batch, digit: 5.0, doubling, mixed, split, point }
+    }
+
+    /// The price of an addition to one of so many buckets.
+    fn addition_to(&self, buckets: f64) -> f64 {
+        self.addition + self.spill * (buckets * self.point / NEAR).log2().max(0.0)
     }
 }
 
+/// Bytes of buckets from which on additions wait for them.
+const NEAR: f64 = 262_144.0;
+/// How much more work a choice may take than another to save time by staying in cache. Kept below two percent, so
+/// that no sum is more work than a larger one by more (see the test).
+const TOLERANCE: f64 = 1.012;
+/// Widest window that is chosen: wider ones save little and take megabytes a thread.
+const WIDEST: u32 = 17;
 /// Waking threads and waiting for the last one.
 const WAKE: f64 = 20_000.0;
-/// Beyond this, images of the bases would take memory for little.
-const MOST_SPLIT: usize = 1 << 16;
-/// What an addition of Straus costs over one to a bucket: its tables and sums take more of the cache.
-const SCATTERED: f64 = 1.4;
-/// Terms that lanes do not pay for: their batches are too short.
-pub(super) const MOST_WITHOUT_LANES: usize = 2;
+/// Beyond this, images of the bases would take memory and time for little.
+const MOST_SPLIT: usize = 1 << 15;
 /// Beyond this, tables do not stay in cache.
 const MOST_STRAUS: usize = 256;
+/// Terms that lanes do not pay for: their batches are too short.
+pub(super) const MOST_WITHOUT_LANES: usize = 2;
 
 /// Additions in a batch for this many buckets: a quarter of them keeps conflicts at 12 %, 1,024 keep the scratch in
 /// cache, and more would make an inversion hardly cheaper.
@@ -84,20 +114,54 @@ pub(super) struct Shape {
 
 /// The cheapest way.
 pub(super) fn choose(prices: &Prices, shape: &Shape, options: &Options<'_>) -> Choice {
-    let Shape { terms, bits, threads, .. } = *shape;
-    let half_bits = shape.half_bits.filter(|&half| half < bits);
-    let (mut lowest, mut grid) = cheapest_grid(prices, terms, bits, threads, options.window);
-    let mut split = false;
-    if let Some(half) = half_bits.filter(|_| terms <= MOST_SPLIT || options.endomorphism == Some(true)) {
-        let (cost, halved) = cheapest_grid(prices, 2 * terms, half, threads, options.window);
-        let cost = cost + prices.split * terms as f64;
-        if cost < lowest || options.endomorphism == Some(true) {
-            (grid, lowest, split) = (halved, cost, true);
-        }
-    }
-    let straus = terms <= MOST_STRAUS && straus(prices, terms, bits, half_bits, options.window).1 < lowest;
+    let half_bits = shape.half_bits.filter(|&half| half < shape.bits);
+    let ways = ways(shape, half_bits, options);
+    let near = Prices { spill: 0.0, ..*prices };
+    let fastest = |prices: &Prices, least_work: f64| {
+        ways.iter()
+            .filter(|way| cost(&Prices::COUNTED, shape, way) <= TOLERANCE * least_work)
+            .min_by(|a, b| cost(prices, shape, a).total_cmp(&cost(prices, shape, b)))
+            .copied()
+    };
+    // Without the caches times and work agree, and both grow with n; what the caches say decides among near equals.
+    let first = fastest(&near, f64::INFINITY).expect("there is at least one way");
+    let (split, grid) = fastest(prices, cost(&Prices::COUNTED, shape, &first)).unwrap_or(first);
+    let buckets = cost(&near, shape, &first);
+    let straus =
+        shape.terms <= MOST_STRAUS && straus(prices, shape.terms, shape.bits, half_bits, options.window).1 < buckets;
     let path = options.path.unwrap_or(if straus { Path::Straus } else { Path::Bucket });
     Choice { path, split, grid }
+}
+
+/// A way of the bucket method: whether scalars are split, and the grid.
+type Way = (bool, Grid);
+
+/// All that the options allow.
+fn ways(shape: &Shape, half_bits: Option<u32>, options: &Options<'_>) -> Vec<Way> {
+    let mut ways = Vec::with_capacity(80);
+    let split = half_bits.filter(|_| shape.terms <= MOST_SPLIT || options.endomorphism == Some(true));
+    let whole = if split.is_some() && options.endomorphism == Some(true) { None } else { Some(shape.bits) };
+    for (halved, bits) in [(false, whole), (true, split)] {
+        let Some(bits) = bits else { continue };
+        let terms = if halved { 2 * shape.terms } else { shape.terms };
+        let widths = match options.window {
+            Some(c) => c..=c,
+            None => 1..=WIDEST.min(bits + 1),
+        };
+        for c in widths {
+            let grid = Grid { terms, windows: digits::windows(bits, c), c, threads: 1 };
+            ways.push((halved, grid));
+            if shape.threads > 1 {
+                ways.push((halved, Grid { threads: shape.threads, ..grid }));
+            }
+        }
+    }
+    ways
+}
+
+/// Expected wall time of a way.
+fn cost(prices: &Prices, shape: &Shape, &(split, ref grid): &Way) -> f64 {
+    grid_cost(prices, grid) + if split { prices.split * shape.terms as f64 } else { 0.0 }
 }
 
 /// The cheapest width of Straus' tables, and its cost.
@@ -114,32 +178,13 @@ pub(super) fn straus(
         let table = terms as f64 * f64::from((1u32 << (window - 1)) - 1);
         let columns = parts as f64 * windows * (1.0 - 0.5f64.powi(window as i32)) - windows;
         let batches = window - 1 + parts.next_power_of_two().trailing_zeros();
-        SCATTERED * prices.addition * (table + columns.max(0.0))
+        prices.scattered * prices.addition * (table + columns.max(0.0))
             + prices.batch * f64::from(batches)
             + prices.doubling * f64::from(bits)
             + prices.mixed * windows
     };
     let widths = forced.map_or(2..=8, |window| window..=window);
     widths.map(|window| (window, cost(window))).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((4, f64::INFINITY))
-}
-
-/// The cost of the cheapest grid for so many terms of `bits` bits, and the grid; the width may be forced.
-fn cheapest_grid(prices: &Prices, terms: usize, bits: u32, threads: usize, forced: Option<u32>) -> (f64, Grid) {
-    let widths = match forced {
-        Some(c) => c..=c,
-        None => 1..=digits::WIDEST.min(bits + 1),
-    };
-    let mut best: Option<(f64, Grid)> = None;
-    for c in widths {
-        for threads in [1, threads] {
-            let grid = Grid { terms, windows: digits::windows(bits, c), c, threads };
-            let cost = grid_cost(prices, &grid);
-            if best.is_none_or(|(lowest, _)| cost < lowest) {
-                best = Some((cost, grid));
-            }
-        }
-    }
-    best.expect("there is at least one width")
 }
 
 /// Expected wall time of a grid.
@@ -159,7 +204,7 @@ fn cell_cost(prices: &Prices, terms: f64, windows: f64, c: u32) -> f64 {
     let touched = slots * (1.0 - empty);
     let additions = windows * (pushed - touched + reduction(slots, empty, c));
     let batches = additions / batch((windows * slots) as usize) as f64 + f64::from(c + 1);
-    prices.addition * additions + prices.batch * batches + prices.digit * windows * terms
+    prices.addition_to(windows * slots) * additions + prices.batch * batches + prices.digit * windows * terms
 }
 
 /// Additions of the butterfly of `reduce.rs` over slots that are empty with this probability.
@@ -171,4 +216,60 @@ fn reduction(slots: f64, empty: f64, c: u32) -> f64 {
             (blocks - 1.0) * full(size).powi(2) + blocks * f64::from(t) * full(size / 2.0).powi(2)
         })
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(prices: &Prices, shape: &Shape) -> f64 {
+        let choice = choose(prices, shape, &Options::default());
+        match choice.path {
+            Path::Straus => {
+                // The width is chosen by time, the work of it counted.
+                let (window, _) = straus(prices, shape.terms, shape.bits, shape.half_bits, None);
+                straus(&Prices::COUNTED, shape.terms, shape.bits, shape.half_bits, Some(window)).1
+            }
+            _ => cost(&Prices::COUNTED, shape, &(choice.split, choice.grid)),
+        }
+    }
+
+    /// No step of 1 % in n costs over 8 % more work, and no larger n is cheaper by over 2 %.
+    #[test]
+    fn there_are_no_cliffs() {
+        for isa in Isa::ALL {
+            for (limbs, bits, half_bits) in
+                [(4, 254, Some(126)), (6, 253, Some(127)), (6, 255, Some(128)), (6, 255, None)]
+            {
+                let prices = Prices::of(isa, limbs);
+                let (mut last, mut most, mut n) = (0.0f64, 0.0f64, 1usize);
+                while n <= 1 << 22 {
+                    let work = work(&prices, &Shape { terms: n, bits, half_bits, threads: 1 });
+                    assert!(n <= 100 || work < 1.08 * last, "{isa:?} {limbs} {n}: {last} to {work}");
+                    assert!(work > 0.98 * most, "{isa:?} {limbs} {n}: {most} to {work}");
+                    (last, most) = (work, most.max(work));
+                    n = (n + 1).max(n + n / 100);
+                }
+            }
+        }
+    }
+
+    /// Threads share the work of any size that is worth it.
+    #[test]
+    fn two_threads_take_little_more_than_half() {
+        for isa in Isa::ALL {
+            for (limbs, bits) in [(4, 254), (6, 253), (6, 255)] {
+                let prices = Prices::of(isa, limbs);
+                for log in 14..=22 {
+                    let shape = Shape { terms: 1 << log, bits, half_bits: None, threads: 1 };
+                    let time = |threads| {
+                        let shape = Shape { threads, ..shape };
+                        let choice = choose(&prices, &shape, &Options::default());
+                        cost(&prices, &shape, &(choice.split, choice.grid))
+                    };
+                    assert!(time(1) / time(2) > 1.85, "{isa:?} {limbs} 2^{log}: {}", time(1) / time(2));
+                }
+            }
+        }
+    }
 }
