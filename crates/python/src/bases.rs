@@ -54,14 +54,17 @@ pub fn prepare(
     let (curve, points) = (curve(name)?, Input::<u64>::new(points)?);
     let limbs = points.as_slice();
     let checks = [("none", Check::None), ("curve", Check::Curve), ("subgroup", Check::Subgroup)];
+    let cancel = AtomicBool::new(false);
     let options = PrepareOptions {
         check: word("check", check, &checks)?,
         assert_subgroup,
         isa: isa_by_name(isa)?,
-        ..PrepareOptions::default()
+        threads: 0,
+        cancel: Some(&cancel),
     };
+    let long = limbs.len() >= 8 * LONG;
     let points = if montgomery { Points::Montgomery(limbs) } else { Points::Canonical(limbs) };
-    let bases = run(py, false, &AtomicBool::new(false), || curve.prepare(points, &options))?;
+    let bases = run(py, long, &cancel, || curve.prepare(points, &options))?;
     bases.map(Bases).map_err(from_msm)
 }
 
