@@ -1,7 +1,7 @@
 """Synthetic traces with one planted cause each, and clean ones: what the doctor is tested on without the hardware.
 
-Times are built from a model of the card (compute at a clock, copies, host part), not from the rules under test.
-Seeds are fixed; jitter is 2 %.
+Times are built from a model of the card (compute at a clock, copies, host part), not from the rules under test. Seeds
+are fixed; jitter is 2 %.
 """
 
 from __future__ import annotations

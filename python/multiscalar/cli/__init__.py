@@ -1,7 +1,7 @@
 """The command `msm`: one module a command, imported only when that command is called.
 
-`COMMANDS` is the list of them. Data goes to stdout, everything else to stderr. Exit codes: 0 all well, 1 a
-result was wrong or a gate failed, 2 bad usage, 3 a backend or peer that was asked for is not to be had.
+`COMMANDS` is the list of them. Data goes to stdout, everything else to stderr. Exit codes: 0 all well, 1 a result was
+wrong or a gate failed, 2 bad usage, 3 a backend or peer that was asked for is not to be had.
 """
 
 from __future__ import annotations

@@ -48,11 +48,9 @@ def command(
     quick: o.Quick = False,
     quiet: o.QuietFlag = False,
 ) -> None:
-    """Time multi-scalar multiplications; every timed result is compared with an independent oracle in
-    affine form.
+    """Time multi-scalar multiplications; every timed result is compared with an independent oracle in affine form.
 
-    Rows go to stdout, progress to stderr. Exit 1 if a result was wrong, 3 if something asked for is not to
-    be had.
+    Rows go to stdout, progress to stderr. Exit 1 if a result was wrong, 3 if something asked for is not to be had.
     """
     timed = o.scopes(scope)
     if Scope.FIRST_CALL in timed and len(timed) > 1:

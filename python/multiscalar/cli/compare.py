@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Say which is faster, by how much, and how sure that is.
 
-    A and B: verdict of B against A for every row that both have; exit 1 if anything is SLOWER. Without
-    files two paths are measured now and shown as CPU time, GPU time and the factor.
+    A and B: verdict of B against A for every row that both have; exit 1 if anything is SLOWER. Without files two
+    paths are measured now and shown as CPU time, GPU time and the factor.
     """
     pair = o.words(paths or "cpu,cuda", str, "two paths")
     if len(pair) != 2:

@@ -62,7 +62,7 @@ def command(
     )
     plan = Plan(cases, [ill.make(None, {}), *(treated for _, treated in therapy.treated)])
     stopping = Stopping(repeats=repeats, time_limit=time_limit)
-    session = Session(seed=seed, warmup=Warmup(1), stopping=stopping, record=record, telemetry=True)
+    session = Session(seed=seed, warmup=Warmup(1), stopping=stopping, record=record, telemetry=True, rewarm=False)
     measurements, complete = measure(plan, session)
     typer.echo(explain(measurements), nl=False)
     if treatments:

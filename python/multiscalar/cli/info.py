@@ -62,8 +62,8 @@ def _core_facts() -> dict[str, Any]:
 
 
 def command(as_json: bool = typer.Option(False, "--json", help="Print one JSON document.")) -> None:
-    """Show CPU, instruction set in use, threads after cgroup and affinity, GPU, driver, versions, and the
-    extra to install.
+    """Show CPU, instruction set in use, threads after cgroup and affinity, GPU, driver, versions, and the extra to
+    install.
     """
     found = facts()
     if as_json:

@@ -39,12 +39,11 @@ class Session:
     resume: bool = False
     quiet: bool = False
     telemetry: bool = False
+    rewarm: bool = True
 
 
 def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
-    """Run the plan. Returns all the record's measurements that belong to the plan, and whether it was
-    completed.
-    """
+    """Run the plan. Returns all the record's measurements that belong to the plan, and whether it was completed."""
     done, earlier = _earlier(session)
     try:
         record = Record(session.record)
@@ -58,7 +57,7 @@ def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         command=shlex.join(["msm", *sys.argv[1:]])[:4096],
         seed=session.seed,
-        policy={"warmup": asdict(session.warmup), "stopping": asdict(session.stopping)},
+        policy={"warmup": asdict(session.warmup), "stopping": asdict(session.stopping), "rewarm": session.rewarm},
         machine=machine_facts(),
         versions=version_facts(),
     )
@@ -74,6 +73,7 @@ def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
         clock=_clock(plan),
         done=done,
         drain=sampler.drain if sampler else tuple,
+        rewarm=session.rewarm,
     )
     complete = True
     try:

@@ -80,7 +80,12 @@ def stability(
     beside = [name for name in _ready(_ICICLE) if name not in asked]
     subjects = [*own_subjects(None), *peer_subjects([*asked, *beside])]
     session = Session(
-        seed=seed, warmup=Warmup(warmups), stopping=Stopping(repeats, time_limit=300), record=record, telemetry=True
+        seed=seed,
+        warmup=Warmup(warmups),
+        stopping=Stopping(repeats, time_limit=300),
+        record=record,
+        telemetry=True,
+        rewarm=False,
     )
     chosen = o.sizes_of(sizes or _STORY_SIZES, None)
     measurements, complete = measure(Plan(_cases(o.curve_names(curve), chosen, seed, threads), subjects), session)

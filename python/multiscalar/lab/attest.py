@@ -1,9 +1,9 @@
 """Where was it computed? Rules that hold a subject's evidence against what it was asked.
 
-A GPU result is attested by an event time that is positive and no longer than the wall time, with launches
-or bytes moved where the subject counts them. A sign that it ran elsewhere makes the row NOT_ATTESTED: it
-enters no table. No sign at all makes it UNVERIFIED: shown, marked, never ranked. NVML may corroborate (the
-process held device memory); its silence, as under WSL2 or on GeForce cards, fails nobody.
+A GPU result is attested by an event time that is positive and no longer than the wall time, with launches or bytes
+moved where the subject counts them. A sign that it ran elsewhere makes the row NOT_ATTESTED: it enters no table. No
+sign at all makes it UNVERIFIED: shown, marked, never ranked. NVML may corroborate (the process held device memory);
+its silence, as under WSL2 or on GeForce cards, fails nobody.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""`msm check`: rules that anyone can run on anyone's record. What the record says must follow from what it
-holds.
+"""`msm check`: rules that anyone can run on anyone's record.
 
-Each rule is a function from measurements to findings. FAIL: the record does not prove its figures. WARN: it
-does, but a reader should know.
+What the record says must follow from what it holds.
+
+Each rule is a function from measurements to findings. FAIL: the record does not prove its figures. WARN: it does, but
+a reader should know.
 """
 
 from __future__ import annotations

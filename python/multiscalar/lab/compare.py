@@ -1,9 +1,9 @@
 """Verdicts: is B faster than A? FASTER, SLOWER, SAME or AMBIGUOUS, with an interval.
 
-The ratio of medians B/A decides by its bootstrap interval against a practical threshold; the lower
-quartiles must lean the same way, since a burst of a busy machine moves a median but hardly the quick half
-of the samples. What neither proves a difference nor sameness is AMBIGUOUS. By `auto`, CPU subjects of one thread are
-judged by CPU time, which a busy machine hardly touches, and everything else by wall time.
+The ratio of medians B/A decides by its bootstrap interval against a practical threshold; the lower quartiles must
+lean the same way, since a burst of a busy machine moves a median but hardly the quick half of the samples. What
+neither proves a difference nor sameness is AMBIGUOUS. By `auto`, CPU subjects of one thread are judged by CPU time,
+which a busy machine hardly touches, and everything else by wall time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Where one path overtakes another: crossings of two cost curves, each with a bootstrap interval.
 
-Curves are medians, piecewise linear in (log n, log t). A crossing is a sign change of log(t_a / t_b)
-between two measured sizes; there may be none or several. The interval comes from resampling every size's
-samples (5 to 95 %).
+Curves are medians, piecewise linear in (log n, log t). A crossing is a sign change of log(t_a / t_b) between two
+measured sizes; there may be none or several. The interval comes from resampling every size's samples (5 to 95 %).
 """
 
 from __future__ import annotations

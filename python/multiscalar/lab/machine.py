@@ -1,5 +1,6 @@
-"""Facts of this machine for records and `msm info`: CPU, ISA, quota, memory, GPU, versions. Names nobody,
-no serials.
+"""Facts of this machine for records and `msm info`: CPU, ISA, quota, memory, GPU, versions.
+
+Names nobody, no serials.
 """
 
 from __future__ import annotations
@@ -166,9 +167,7 @@ def _texts(folder: Traversable) -> Iterator[bytes]:
 
 
 def _commit() -> str | None:
-    """Short commit of the checkout this file lies in, with `+` for local changes; None for an installed
-    package.
-    """
+    """Short commit of the checkout this file lies in, with `+` for local changes; None for an installed package."""
     here = Path(__file__).resolve().parent
     if not any((parent / ".git").exists() for parent in here.parents):
         return None

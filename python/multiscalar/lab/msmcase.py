@@ -1,9 +1,8 @@
 """The lab's main question: one multi-scalar multiplication, as a case with its inputs and its right answer.
 
-Inputs have known discrete logarithms, so that the right answer comes from one scalar multiplication by code
-apart from the engine (blueprint section 4). `known` points are related to each other; `independent` ones
-are the control, and the labels name the kind. Peers read the same inputs from raw files
-(`MsmInputs.files`).
+Inputs have known discrete logarithms, so that the right answer comes from one scalar multiplication by code apart
+from the engine (blueprint section 4). `known` points are related to each other; `independent` ones are the control,
+and the labels name the kind. Peers read the same inputs from raw files (`MsmInputs.files`).
 """
 
 from __future__ import annotations
@@ -66,9 +65,7 @@ class MsmInputs:
     _folder: Path | None = field(default=None, repr=False)
 
     def files(self) -> tuple[Path, Path]:
-        """(points, scalars) as raw little-endian limbs, uint64[n, 2, L] and uint64[batch, n, 4]; written
-        once.
-        """
+        """(points, scalars) as raw little-endian limbs, uint64[n, 2, L] and uint64[batch, n, 4]; written once."""
         import numpy as np
 
         if self._folder is None:

@@ -1,9 +1,8 @@
-"""The record: one append-only JSONL file of raw samples and machine facts, from which every table is
-computed.
+"""The record: an append-only JSONL file of raw samples and machine facts, the source of every table.
 
-`Record` writes (to memory, and to a file where one is named); `read_record` parses a file as hostile input.
-Lines are flushed at the end of each turn and synced at each result, so that an interrupted run keeps what
-it measured. Schema: `record.schema.json`. Cost: about 10 µs a sample, outside the timed region.
+`Record` writes (to memory, and to a file where one is named); `read_record` parses a file as hostile input. Lines are
+flushed at the end of each turn and synced at each result, so that an interrupted run keeps what it measured. Schema:
+`record.schema.json`. Cost: about 10 µs a sample, outside the timed region.
 """
 
 from __future__ import annotations

@@ -48,9 +48,7 @@ class Row:
 
 
 def make_row(cell: Cell) -> Row:
-    """The row of a cell. An interrupted cell with samples, all of them checked, is `ok` and says how many
-    it has.
-    """
+    """The row of a cell. An interrupted cell with samples, all of them checked, is `ok` and says how many it has."""
     walls = cell.times()
     status, note = cell.status, cell.note
     if status is None:

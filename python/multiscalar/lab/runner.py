@@ -1,11 +1,9 @@
-"""Puts cases to subjects: warm-up, interleaved turns, a check of every result, attestation, and a record of
-it all.
+"""Puts cases to subjects: warm-up, interleaved turns, checked results, attestation, a record of it all.
 
-Steps per case: 1. open a cell per subject and let each prepare; 2. warm up; 3. rounds of turns in
-randomised ABBA order until every cell's stopping rule is met; 4. close the cells with a status. Within a
-turn a subject takes as many samples as fill 5 ms, after one untimed call where calls are short, since its
-neighbours have just had the caches. Nothing but the call is inside a timed region; the collector is off
-while one runs.
+Steps per case: 1. open a cell per subject and let each prepare; 2. warm up; 3. rounds of turns in randomised ABBA
+order until every cell's stopping rule is met; 4. close the cells with a status. Within a turn a subject takes as many
+samples as fill 5 ms, after one untimed call where calls are short (`rewarm`). Nothing but the call is inside a timed
+region; the collector is off while one runs.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from .record import Record
 from .schedule import Interleaver
 from .status import Status, SubjectError
 from .stopping import Stop, Stopping
-from .subject import Case, Sample, Subject, cell_id
+from .subject import Case, Place, Sample, Subject, cell_id
 from .telemetry.reading import Reading
 from .warmup import ClockReading, Warmup, warm
 
@@ -29,6 +27,7 @@ __all__ = ["CellState", "Quiet", "Runner", "Watcher"]
 
 _TURN_NS = 5_000_000
 _MAX_BURST = 64
+_DEVICE_REWARM_NS = 50_000_000
 
 
 @dataclass
@@ -84,7 +83,10 @@ def _no_collection() -> Iterator[None]:
 
 
 class Runner:
-    """Runs cases and writes the record. `done` holds cell ids to skip (`--resume`); `drain` gives telemetry."""
+    """Runs cases and writes the record. `done` holds cell ids to skip (`--resume`); `drain` gives telemetry.
+
+    `rewarm`: turns of short calls begin with an untimed one; the doctor wants to see what idling does, and does not.
+    """
 
     def __init__(
         self,
@@ -97,6 +99,7 @@ class Runner:
         clock: ClockReading | None = None,
         done: frozenset[str] = frozenset(),
         drain: Callable[[], Iterable[Reading]] = tuple,
+        rewarm: bool = True,
     ) -> None:
         self._record = record
         self._order = Interleaver(seed)
@@ -106,6 +109,7 @@ class Runner:
         self._clock = clock
         self._done = done
         self._drain = drain
+        self._rewarm = rewarm
 
     def run(self, case: Case, subjects: Sequence[Subject]) -> None:
         """Measure one case. Raises only KeyboardInterrupt and faults of the lab itself."""
@@ -162,11 +166,12 @@ class Runner:
 
     def _turn(self, cell: CellState) -> None:
         typical = min(cell.wall_ns[-_MAX_BURST:], default=_TURN_NS)
-        short = typical < _TURN_NS / 5
+        limit = _TURN_NS / 5 if cell.subject.place is Place.CPU else _DEVICE_REWARM_NS
+        rewarm = self._rewarm and typical < limit
         count = self._burst(cell, typical)
         try:
             with _no_collection():
-                samples = cell.subject.take(count, 1 if short else 0)
+                samples = cell.subject.take(count, 1 if rewarm else 0)
         except SubjectError as error:
             self._close(cell, error.status, error.reason, Stop("failed"))
             return
@@ -188,9 +193,7 @@ class Runner:
         self._record.flush()
 
     def _burst(self, cell: CellState, typical: int) -> int:
-        """Samples for one turn: as many as fill it, spread over at least four turns, never past the wanted
-        count.
-        """
+        """Samples for one turn: as many as fill it, spread over at least four turns, never past the wanted count."""
         wanted = self._stopping.expected_count(cell.wall_ns) - len(cell.wall_ns)
         fair = max(1, self._stopping.repeats // 4)
         return max(1, min(wanted, _TURN_NS // max(typical, 1), fair, _MAX_BURST))

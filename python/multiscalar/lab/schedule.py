@@ -1,8 +1,7 @@
 """In which order subjects take their turns: randomised ABBA blocks.
 
-A block is a random permutation of the subjects followed by its mirror image, so that a drift of the machine
-(clock, heat, a neighbour) that is linear over a block weighs on every subject alike. The seed is recorded
-with the run.
+A block is a random permutation of the subjects followed by its mirror image, so that a drift of the machine (clock,
+heat, a neighbour) that is linear over a block weighs on every subject alike. The seed is recorded with the run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Checks record lines against the published schema (`record.schema.json`).
 
-Only the JSON Schema words that file uses: type, required, properties, enum, minimum, maximum, maxLength.
-Records come from others and are parsed as hostile: what does not fit is refused with the place and the
-rule.
+Only the JSON Schema words that file uses: type, required, properties, enum, minimum, maximum, maxLength. Records come
+from others and are parsed as hostile: what does not fit is refused with the place and the rule.
 """
 
 from __future__ import annotations

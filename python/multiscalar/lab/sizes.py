@@ -1,6 +1,4 @@
-"""Sizes as users write them: `1025`, `2^10`, lists `2^10,1025`, ranges `2^8..2^18` (by octaves), and
-presets.
-"""
+"""Sizes as users write them: `1025`, `2^10`, lists, ranges by octaves such as `2^8..2^18`, and presets."""
 
 from __future__ import annotations
 

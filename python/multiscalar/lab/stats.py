@@ -1,9 +1,8 @@
 """The statistics of the lab: medians with bootstrap intervals, ratios, outlier classes.
 
-Medians, never means: one stalled sample must not move a headline. Intervals are percentile bootstraps with
-a fixed seed, so that a record always yields the same figures. Outliers are classified by Tukey's fences
-(1.5 and 3 interquartile ranges) and never dropped. Method: research as summarised in docs (Criterion.rs,
-NVBench).
+Medians, never means: one stalled sample must not move a headline. Intervals are percentile bootstraps with a fixed
+seed, so that a record always yields the same figures. Outliers are classified by Tukey's fences (1.5 and 3
+interquartile ranges) and never dropped. Method: research as summarised in docs (Criterion.rs, NVBench).
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""What became of a measurement: the one word that stands in the `status` column, and the exit code it leads
-to.
+"""What became of a measurement: the word in the `status` column, and the exit code it leads to.
 
 The words are those of every format, record and peer; a row has a time only where the word is `ok`.
 """

@@ -1,8 +1,8 @@
 """When a cell has enough samples.
 
-With a fixed count (`precision=None`) a cell ends after `repeats` samples. With a precision it goes on until
-the bootstrap interval of the median is within ± `precision` of it, but never below `repeats` samples nor
-past the time limit; what remained unmet is named in words and kept in the record.
+With a fixed count (`precision=None`) a cell ends after `repeats` samples. With a precision it goes on until the
+bootstrap interval of the median is within ± `precision` of it, but never below `repeats` samples nor past the time
+limit; what remained unmet is named in words and kept in the record.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the lab measures: subjects, the cases put to them, and the samples they give.
 
-A *subject* answers one case at a time: our backends in this process, a peer in its own, a prover. A *case*
-is one question (curve, size, shape, scope, …) with its inputs and the test of a right answer. The runner
-knows nothing of elliptic curves, so that anything with a checkable answer can be measured the same way.
+A *subject* answers one case at a time: our backends in this process, a peer in its own, a prover. A *case* is one
+question (curve, size, shape, scope, …) with its inputs and the test of a right answer. The runner knows nothing of
+elliptic curves, so that anything with a checkable answer can be measured the same way.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Evidence:
 class Sample:
     """One timed call. Times in ns; `at_ns` is its start on this process's monotonic clock.
 
-    `copy_ns` is time spent moving data to and from the device, `device_ns` the device's own time for the
-    work without those copies; both absent where the subject does not tell.
+    `copy_ns` is time spent moving data to and from the device, `device_ns` the device's own time for the work without
+    those copies; both absent where the subject does not tell.
     """
 
     at_ns: int
@@ -73,9 +73,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Case:
-    """One question. `load` makes the inputs when its turn comes; `verify` says what is wrong with a result,
-    or None.
-    """
+    """One question. `load` makes the inputs when its turn comes; `verify` says what is wrong with a result, or None."""
 
     labels: Labels
     load: Callable[[], Any]
@@ -83,9 +81,7 @@ class Case:
 
 
 class Subject(Protocol):
-    """Something that can be measured. Every method may raise `SubjectError`, which becomes the row's
-    status.
-    """
+    """Something that can be measured. Every method may raise `SubjectError`, which becomes the row's status."""
 
     name: str
 

@@ -1,8 +1,8 @@
 """Warm-up: at least so many calls, then until the clock stands still, within a bound; all of it recorded.
 
-A GPU idles at a fifth of its busy clock and climbs over hundreds of milliseconds; a CPU's boost moves too.
-The plateau is looked for in the best signal at hand: the SM clock where NVML answers, the speed of a fixed
-piece of work on the CPU (SHA-256 of 64 KiB, a fixed number of cycles), or else the call's own time.
+A GPU idles at a fifth of its busy clock and climbs over hundreds of milliseconds; a CPU's boost moves too. The
+plateau is looked for in the best signal at hand: the SM clock where NVML answers, the speed of a fixed piece of work
+on the CPU (SHA-256 of 64 KiB, a fixed number of cycles), or else the call's own time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a fast sample looks like: the yardstick of every rule.
 
-The fast mode is the samples within 15 % of the tenth percentile (first calls left out). Where a whole trace is slow the
-caller gives `expected_ns` from a sibling run; else the trace is measured against itself.
+The fast mode is the samples within 15 % of the tenth percentile (first calls left out). Where a whole trace is slow
+the caller gives `expected_ns` from a sibling run; else the trace is measured against itself.
 """
 
 from __future__ import annotations

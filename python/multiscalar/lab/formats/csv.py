@@ -1,6 +1,4 @@
-"""CSV: one line a row, starting `size,path,median_us,status`; the reason of a status is the last column,
-quoted.
-"""
+"""CSV: one line a row, starting `size,path,median_us,status`; the reason comes last, quoted."""
 
 from __future__ import annotations
 

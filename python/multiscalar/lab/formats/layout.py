@@ -1,6 +1,4 @@
-"""What the table and the Markdown share: rows grouped by the labels they have in common, ranked within a
-size.
-"""
+"""What the table and the Markdown share: rows in groups of common labels, ranked within a size."""
 
 from __future__ import annotations
 

@@ -30,9 +30,7 @@ def _run_line(index: int, count: int, sample: Line) -> str:
 
 
 def _msm_ns(sample: Line) -> int | None:
-    """Time of the multiplication alone: the device's own where it is known, else what copying leaves of the
-    wall.
-    """
+    """Time of the multiplication alone: the device's own where it is known, else what copying leaves of the wall."""
     if "device_ns" in sample:
         return int(sample["device_ns"])
     return max(0, int(sample["wall_ns"]) - int(sample["copy_ns"])) if "copy_ns" in sample else None

@@ -1,7 +1,6 @@
 """The second story's table: CPU against GPU by size, with who is faster and by how much.
 
-Degree  Size       CPU Time   GPU Time   Result
-2^20    1,048,576  100.00 ms  7.35 s     73x CPU faster
+Degree  Size       CPU Time   GPU Time   Result 2^20    1,048,576  100.00 ms  7.35 s     73x CPU faster
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The first story: where does the GPU overtake the CPU here, and what does a guessed cutoff cost?
 
-From the cells of one record: crossings of the CPU and GPU curves with their intervals, the cutoff N (CPU when n <= N),
-the loss of snarkVM's constant of 1,024, how far `auto` lies above the better of both, and the sentence to paste.
+From the cells of one record: crossings of the CPU and GPU curves with their intervals, the cutoff N (CPU when n <=
+N), the loss of snarkVM's constant of 1,024, how far `auto` lies above the better of both, and the sentence to paste.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Our own backends as lab subjects, called through the public API as a user would.
 
-The timed region holds the call and nothing else: process CPU time is read outside the wall clock's two
-readings. Arrays are validated before, as the peers' typed points are; `end-to-end` times `msm` on raw host
-arrays.
+The timed region holds the call and nothing else: process CPU time is read outside the wall clock's two readings.
+Arrays are validated before, as the peers' typed points are; `end-to-end` times `msm` on raw host arrays.
 """
 
 from __future__ import annotations

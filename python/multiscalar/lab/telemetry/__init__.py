@@ -1,3 +1,4 @@
-"""What the machine did while it was measured: GPU state through NVML, host state through /proc. Observes,
-never sets.
+"""What the machine did while it was measured: GPU through NVML, host through /proc.
+
+Observes, never sets.
 """

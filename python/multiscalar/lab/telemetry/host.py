@@ -1,8 +1,9 @@
-"""The host's moving state from /proc: CPU shares since the last reading, frequency, load. About 100 µs a
-reading.
+"""The host's moving state from /proc: CPU shares since the last reading, frequency, load.
 
-On systems without /proc the fields are absent. `steal` is time a hypervisor gave to others; `others` is CPU
-time used by processes that are not ours nor our children's, in CPUs.
+About 100 µs a reading.
+
+On systems without /proc the fields are absent. `steal` is time a hypervisor gave to others; `others` is CPU time used
+by processes that are not ours nor our children's, in CPUs.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class HostSampler:
     def sample(self, subjects_ns: int = 0) -> dict[str, Any]:
         """`subjects_ns`: CPU time so far of the subjects' own processes, which are not "others".
 
-        Gives `steal`, `busy` (shares of all CPUs, 0..1), `others_cpus`, `load1`, `cpu_mhz`."""
+        Gives `steal`, `busy` (shares of all CPUs, 0..1), `others_cpus`, `load1`, `cpu_mhz`.
+        """
         now, own, at = self._counters(), self._own_ns() + subjects_ns, time.perf_counter_ns()
         out: dict[str, Any] = {}
         total = sum(now.values()) - sum(self._last.values())

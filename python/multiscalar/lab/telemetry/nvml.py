@@ -1,8 +1,7 @@
 """NVML behind one adapter: every field optional, absent rather than zero when the driver does not answer.
 
-Devices are mapped by UUID, never by index (CUDA_VISIBLE_DEVICES renumbers CUDA's indices, not NVML's).
-Without the nvidia-ml-py package, a driver or a device, `open_device` gives the reason instead. About 100 µs
-a reading.
+Devices are mapped by UUID, never by index (CUDA_VISIBLE_DEVICES renumbers CUDA's indices, not NVML's). Without the
+nvidia-ml-py package, a driver or a device, `open_device` gives the reason instead. About 100 µs a reading.
 """
 
 from __future__ import annotations
@@ -55,9 +54,7 @@ class Device:
             out[name] = value
 
     def sample(self) -> Fields:
-        """Moving state: clocks in MHz, P-state, event reasons, power in W, temperature in °C, utilisation
-        in %.
-        """
+        """Moving state: clocks in MHz, P-state, event reasons, power in W, temperature in °C, utilisation in %."""
         n, h, out = self._nvml, self._handle, Fields()
         self._put(out, "sm_mhz", lambda: n.nvmlDeviceGetClockInfo(h, n.NVML_CLOCK_SM))
         self._put(out, "mem_mhz", lambda: n.nvmlDeviceGetClockInfo(h, n.NVML_CLOCK_MEM))
@@ -93,9 +90,7 @@ class Device:
         return int(held[0]) if held and held[0] else None
 
     def facts(self) -> Fields:
-        """Standing facts for the machine record. The UUID is hashed: equal on equal cards, no serial
-        number.
-        """
+        """Standing facts for the machine record. The UUID is hashed: equal on equal cards, no serial number."""
         n, h, out = self._nvml, self._handle, Fields()
         self._put(out, "name", lambda: _text(n.nvmlDeviceGetName(h)))
         self._put(out, "uuid_hash", lambda: hashlib.sha256(_text(n.nvmlDeviceGetUUID(h)).encode()).hexdigest()[:16])
@@ -146,9 +141,7 @@ def _reasons(bits: int) -> list[str]:
 
 
 def _wanted() -> str | None:
-    """The UUID that CUDA_VISIBLE_DEVICES names first, if it names one; or its first index; None: the first
-    device.
-    """
+    """The UUID that CUDA_VISIBLE_DEVICES names first, if it names one; or its first index; None: the first device."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip()
     return visible or None
 

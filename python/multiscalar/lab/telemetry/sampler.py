@@ -1,8 +1,8 @@
 """Reads GPU and host in the background while a subject is measured.
 
-One thread; readings wait in memory until the runner drains them between turns, so that nothing is written while a call
-is timed. A reading costs 0.4 ms of one CPU (measured; NVML adds 0.1 to 0.3): ten a second without a GPU, twenty with
-one, are under 1 % of one CPU.
+One thread; readings wait in memory until the runner drains them between turns, so that nothing is written while a
+call is timed. A reading costs 0.4 ms of one CPU (measured; NVML adds 0.1 to 0.3): ten a second without a GPU, twenty
+with one, are under 1 % of one CPU.
 """
 
 from __future__ import annotations
