@@ -57,7 +57,8 @@ def _core_facts() -> dict[str, Any]:
     """What the native core says of itself: the instruction set in use and those this CPU could run."""
     from .. import _core, curves, msm
 
-    run = msm([curves.curve("bn254").generator], [1], backend="cpu").run
+    curve = curves.curve("bn254")
+    run = msm(curve.known_points(256), curve.random_scalars(256), backend="cpu").run
     return {"isa_in_use": run.isa if run else "unknown", "isas_possible": _core.isas(), "threads": usable_cpus()}
 
 

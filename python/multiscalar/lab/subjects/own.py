@@ -6,6 +6,7 @@ Arrays are validated before, as the peers' typed points are; `end-to-end` times 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -39,8 +40,9 @@ class Own:
         self._call: Callable[[], list[Point]] | None = None
 
     def describe(self) -> dict[str, Any]:
-        """Package version and, once prepared, nothing else: the machine's facts are in the run line."""
-        return {"library": "multiscalar", "version": ms.__version__, "backend": self._backend, **self._options}
+        """Version, backend, options, and our process id, by which telemetry knows its own work."""
+        library = {"library": "multiscalar", "version": ms.__version__, "backend": self._backend}
+        return {**library, **self._options, "pids": [os.getpid()]}
 
     def prepare(self, case: Case, inputs: Any) -> None:
         """Bind the call that the scope times."""
