@@ -1,0 +1,10 @@
+"""Marks a test with the field cases it reproduces, so that their ids stand in the test's id (`pytest -k MI-13`)."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def field_case(*ids: str) -> pytest.MarkDecorator:
+    """Parametrise over field case ids; the test takes the argument `field_case`."""
+    return pytest.mark.parametrize("field_case", ids)
