@@ -6,5 +6,5 @@ import pytest
 
 
 def field_case(*ids: str) -> pytest.MarkDecorator:
-    """Parametrise over field case ids; the test takes the argument `field_case`."""
-    return pytest.mark.parametrize("field_case", ids)
+    """Puts the ids into the test's id, as in `test_237[bn254-MI-13+MI-15]`; the test takes the argument `field_case`."""
+    return pytest.mark.parametrize("field_case", ["+".join(ids)])
