@@ -56,7 +56,7 @@ def translate(failure: _core.Failure, curve: Curve) -> MultiscalarError:
     if kind == "length":
         return LengthError(text, accepted="at most as many scalars as bases")
     if kind == "option":
-        return OptionError(text)
+        return OptionError(text, hint="Leave it out: the cost model chooses well.")
     if kind == "isa":
         return BackendUnavailableError(
             text,

@@ -39,8 +39,8 @@ def is_device_array(value: object) -> bool:
 
 
 def is_arraylike(value: object) -> bool:
-    """Whether numpy can see `value` as an array without looking at Python ints one by one."""
-    return isinstance(value, (np.ndarray, memoryview)) or any(
+    """Whether `value` is for `as_array` to take or refuse, rather than a sequence of Python objects."""
+    return isinstance(value, (np.ndarray, memoryview, str, bytes, bytearray)) or any(
         hasattr(value, name) for name in ("__dlpack__", "__array_interface__", "__array__", "__buffer__", "tobytes")
     )
 
@@ -58,7 +58,8 @@ def as_array(value: object, what: str) -> Array:
     try:
         if hasattr(value, "__dlpack__"):
             return np.from_dlpack(value)
-        return np.asarray(memoryview(value) if not hasattr(value, "__array__") else value)  # type: ignore[arg-type]
+        known = hasattr(value, "__array__") or hasattr(value, "__array_interface__")
+        return np.asarray(value if known else memoryview(value))  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError, RuntimeError) as error:
         raise InputTypeError(f"{what} of type {type(value).__name__} cannot be read as an array: {error}") from error
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from .errors import OptionError
 
-__all__ = ["SETTINGS", "Setting", "markdown_table", "setting", "snapshot", "using"]
+__all__ = ["SETTINGS", "Setting", "origin", "page", "parse_size", "setting", "snapshot", "using"]
 
 Parser = Callable[[object], Any]
 
@@ -37,7 +37,7 @@ class Setting:
             return self.parse(value)
         except (ValueError, TypeError) as error:
             raise OptionError(
-                f"{origin} = {value!r} is not a valid {self.name}",
+                f"{origin} = {value!r} is no value of the setting {self.name}",
                 accepted=self.accepted,
                 hint=f"Change or remove {origin}.",
             ) from error
@@ -188,10 +188,22 @@ def using(**changes: object) -> Iterator[None]:
         _scoped.reset(token)
 
 
-def markdown_table() -> str:
-    """The one table of settings, as docs/settings.md shows it."""
-    lines = ["| setting | environment | accepted | default | meaning |", "|---|---|---|---|---|"]
+def page() -> str:
+    """docs/settings.md: the one table of settings."""
+    lines = [
+        "# Settings",
+        "",
+        "An argument of the call wins over `with ms.using(...)`, which wins over the environment, the profile of the",
+        "machine, and the default. All are read at call time. Made by `python -m multiscalar.settings > docs/settings.md`.",
+        "",
+        "| setting | environment | accepted | default | meaning |",
+        "|---|---|---|---|---|",
+    ]
     lines += [
         f"| `{row.name}` | `{row.env}` | {row.accepted} | {row.default or '-'} | {row.meaning} |" for row in _ROWS
     ]
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -38,7 +38,7 @@ def test_around_powers_of_two(
     backend.needs(1 << power)
     bases = backend.bases(known)
     scalars = curve.random_scalars((1 << power) + 33, seed=power)
-    for extra in (-33, -1, 0, 1, 33) if power < 15 else (-17, -5, -1, 0, 1, 5, 31):
+    for extra in (-33, -1, 0, 1, 33) if power < 15 else (-17, 0, 31):
         part = scalars[: (1 << power) + extra]
         assert bases.msm(part) == curve.expected_sum(known, part), f"n = {len(part)}"
 

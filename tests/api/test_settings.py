@@ -1,0 +1,152 @@
+"""Settings: argument > using > environment > default, read at call time; strict backends; what auto falls back to."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import multiscalar as ms
+from multiscalar import settings
+from multiscalar.engine import registry
+from multiscalar.engine.backend import Availability, Choice, Request
+from multiscalar.errors import BackendUnavailableError, DeviceError, FallbackWarning, OptionError, ScalarRangeError
+from tests.fieldcases import field_case
+
+CURVE = ms.curve("bn254")
+G = CURVE.generator
+
+
+def test_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MULTISCALAR_THREADS", raising=False)
+    assert settings.setting("threads") is None
+    monkeypatch.setenv("MULTISCALAR_THREADS", "7")
+    assert (settings.setting("threads"), settings.origin("threads")) == (7, "environment")
+    with ms.using(threads=5):
+        assert (settings.setting("threads"), settings.origin("threads")) == (5, "using")
+        with ms.using(threads=4, isa="scalar"):
+            assert settings.setting("threads") == 4
+            assert settings.setting("isa") == "scalar"
+            assert settings.setting("threads", 3) == 3
+            assert settings.origin("threads", 3) == "argument"
+        assert settings.setting("threads") == 5
+    assert settings.setting("threads") == 7
+    monkeypatch.setenv("MULTISCALAR_THREADS", "auto")
+    assert settings.setting("threads") is None
+
+
+def test_the_call_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of the environment between two calls is seen by the second."""
+    points, scalars = CURVE.known_points(400), CURVE.random_scalars(400)
+    monkeypatch.setenv("MULTISCALAR_ISA", "scalar")
+    assert ms.msm(points, scalars).run.isa == "scalar"
+    monkeypatch.setenv("MULTISCALAR_ISA", "nonsense")
+    with pytest.raises(OptionError, match="MULTISCALAR_ISA.*nonsense.*ifma512"):
+        ms.msm(points, scalars)
+    with ms.using(isa="scalar"):
+        assert ms.Bases(points).msm(scalars).run.isa == "scalar"
+
+
+def test_scopes_belong_to_a_thread() -> None:
+    inner: list[object] = []
+    with ms.using(threads=2):
+        thread = threading.Thread(target=lambda: inner.append(settings.origin("threads")))
+        thread.start()
+        thread.join()
+    assert inner != ["using"]
+
+
+@pytest.mark.parametrize(("text", "size"), [("8192", 8192), ("2^13", 8192), ("1_024", 1024), (" 65,536 ", 65536)])
+def test_sizes(text: str, size: int) -> None:
+    assert settings.parse_size(text) == size
+    with ms.using(crossover=text):
+        assert settings.setting("crossover") == size
+
+
+@pytest.mark.parametrize("text", ["", "2^", "-1", "2^99", "1e3", "x", True, 1.5, None])
+def test_what_is_no_size(text: object) -> None:
+    with pytest.raises((ValueError, TypeError, AttributeError)):
+        settings.parse_size(text)
+
+
+def test_the_table_in_the_docs() -> None:
+    page = Path(__file__).parents[2] / "docs" / "settings.md"
+    assert page.read_text() == settings.page(), "run: python -m multiscalar.settings > docs/settings.md"
+
+
+class Refusing:
+    """A backend that is there and fails, as a lost device would."""
+
+    name = "cuda"
+    error: Exception = DeviceError("the device is gone", hint="Reboot.")
+
+    def availability(self) -> Availability:
+        return Availability(True)
+
+    def prepare(self, points: object, options: object) -> object:
+        raise self.error
+
+    def msm(self, points: object, scalars: object, options: object) -> object:
+        raise self.error
+
+
+class Always:
+    """A chooser that wants cuda."""
+
+    def choose(self, request: Request) -> Choice:
+        self.seen = request
+        return Choice("cuda", "test")
+
+
+@pytest.fixture
+def refusing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Always]:
+    always = Always()
+    monkeypatch.setattr(registry, "_loaded", {**registry._loaded, "cuda": Refusing()})
+    monkeypatch.setattr(registry, "_chooser", [always])
+    monkeypatch.setattr(registry, "_fallbacks", {})
+    yield always
+
+
+@field_case("MI-28")
+def test_auto_falls_back_and_says_so(field_case: str, refusing: Always) -> None:
+    with pytest.warns(FallbackWarning, match="the device is gone"):
+        found = ms.msm([G, G], [2, 3])
+    assert found == 5 * G
+    assert found.run.backend == "cpu"
+    assert "the device is gone" in found.run.fallback_reason
+    assert found.run.choice == "test"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bases = ms.Bases([G, G])
+        assert bases.msm([1, 1]).run.fallback_reason
+        with pytest.raises(ScalarRangeError):
+            bases.msm([1, CURVE.r])
+    assert registry.fallbacks()["cuda"] >= 3
+    assert refusing.seen.n == 2
+    assert refusing.seen.scope == "resident-bases"
+
+
+@field_case("MI-28", "MI-29")
+def test_a_request_by_name_is_strict(field_case: str, refusing: Always) -> None:
+    for call in (lambda: ms.msm([G], [1], backend="cuda"), lambda: ms.Bases([G], backend="cuda")):
+        with pytest.raises(DeviceError, match="the device is gone"):
+            call()
+    with ms.using(backend="cuda"), pytest.raises(DeviceError):
+        ms.msm([G], [1])
+    assert registry.fallbacks() == {}
+
+
+@field_case("MI-28", "MI-29")
+def test_without_a_gpu(field_case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if registry.availability("cuda").usable:
+        pytest.skip("this machine has a GPU that can be used")
+    monkeypatch.setenv("MULTISCALAR_BACKEND", "cuda")
+    with pytest.raises(BackendUnavailableError, match="cuda"):
+        ms.msm([G], [1])
+    monkeypatch.setenv("MULTISCALAR_BACKEND", "auto")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ms.msm([G], [1]).run.backend == "cpu"
