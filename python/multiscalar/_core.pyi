@@ -1,11 +1,27 @@
 """The native core. Private: use `multiscalar` itself."""
 
+from collections.abc import Callable
+from types import ModuleType
 from typing import Final, final
 
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "Bases",
+    "Failure",
+    "__version__",
+    "convert",
+    "isas",
+    "known_points",
+    "multiples",
+    "prepare",
+    "provoke_panic",
+    "snark",
+]
+
 __version__: Final[str]
+snark: ModuleType
 
 _Limbs = npt.NDArray[np.uint64]
 _Facts = tuple[str, str, int, int, bool, int, int, tuple[int, int, int], tuple[int, int, int]]
@@ -31,9 +47,12 @@ class Bases:
         window: int | None,
         path: str | None,
         endomorphism: bool | None,
+        stop: Callable[[], bool] | None,
     ) -> tuple[bytes, bytes, bool, _Facts]: ...
 
-def prepare(name: str, points: _Limbs, montgomery: bool, check: str, assert_subgroup: bool, isa: str) -> Bases: ...
+def prepare(
+    name: str, points: _Limbs, montgomery: bool, check: str, assert_subgroup: bool, isa: str, threads: int
+) -> Bases: ...
 def known_points(name: str, a: _Limbs, b: _Limbs, out: _Limbs) -> None: ...
 def multiples(name: str, scalars: _Limbs, threads: int, out: _Limbs) -> None: ...
 def convert(name: str, values: _Limbs, to_montgomery: bool, out: _Limbs) -> None: ...

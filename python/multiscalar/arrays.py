@@ -175,7 +175,7 @@ class PointArray:
         """Make the pending check now, on the CPU. Cost: 3 multiplications a point, 255 doublings for the subgroup."""
         with translated(self._curve):
             _core.prepare(
-                self._curve.name, self._data, self._form is Form.MONTGOMERY, str(self.pending), False, "scalar"
+                self._curve.name, self._data, self._form is Form.MONTGOMERY, str(self.pending), False, "scalar", 0
             )
         self._checked = max(self._wanted, self._checked, key=_STRENGTH.__getitem__)
         return self

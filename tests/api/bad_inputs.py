@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import multiscalar as ms
+import numpy as np
 from multiscalar import errors as e
 
 PAGE = Path(__file__).parents[2] / "docs" / "bad-input.md"
@@ -96,7 +95,11 @@ ROWS = [
         2,
     ),
     BadInput(
-        "an int scalar above r", lambda: ms.msm([G, G], [1, C.r + 5]), e.ScalarRangeError, ("scalar 1", "reduce=True"), 1
+        "an int scalar above r",
+        lambda: ms.msm([G, G], [1, C.r + 5]),
+        e.ScalarRangeError,
+        ("scalar 1", "reduce=True"),
+        1,
     ),
     BadInput("a negative int", lambda: ms.msm([G, G], [1, -7]), e.ScalarRangeError, ("scalar 1", "-7"), 1),
     BadInput(
@@ -160,11 +163,13 @@ ROWS = [
     BadInput("points as int64", lambda: ms.msm(DATA.view(np.int64), ONES, curve=C), e.InputTypeError, ("int64",)),
     BadInput("a flat list as points", lambda: ms.msm([1, 2, 3, 4], ONES, curve=C), e.InputTypeError, ("point 0",), 0),
     BadInput("a triple as a point", lambda: ms.msm([(1, 2, 1)], [1], curve=C), e.InputTypeError, ("point 0",), 0),
+    BadInput("a float coordinate", lambda: ms.msm([G, (1.5, 2)], [1, 1]), e.InputTypeError, ("x of point 1", "1.5"), 1),
     BadInput(
-        "a float coordinate", lambda: ms.msm([G, (1.5, 2)], [1, 1]), e.InputTypeError, ("x of point 1", "1.5"), 1
-    ),
-    BadInput(
-        "a negative coordinate", lambda: ms.msm([(G.x, -G.y)], [1], curve=C), e.CoordinateRangeError, ("y of point 0",), 0
+        "a negative coordinate",
+        lambda: ms.msm([(G.x, -G.y)], [1], curve=C),
+        e.CoordinateRangeError,
+        ("y of point 0",),
+        0,
     ),
     BadInput(
         "a coordinate equal to p",
@@ -196,7 +201,11 @@ ROWS = [
         0,
     ),
     BadInput(
-        "big-endian limbs", lambda: ms.msm(DATA[..., ::-1], ONES, curve=C), e.CoordinateRangeError, ("point 0", "byte"), 0
+        "big-endian limbs",
+        lambda: ms.msm(DATA[..., ::-1], ONES, curve=C),
+        e.CoordinateRangeError,
+        ("point 0", "byte"),
+        0,
     ),
     BadInput(
         "a point outside the subgroup",
@@ -235,9 +244,7 @@ ROWS = [
     ),
     BadInput("an unknown shape", lambda: C.random_scalars(4, shape="round"), e.OptionError, ("'round'", "uniform")),
     BadInput("a negative number of points", lambda: C.known_points(-1), e.OptionError, ("-1",)),
-    BadInput(
-        "more points than memory", lambda: C.known_points(2**44), e.OutOfMemoryError, ("bytes", "free")
-    ),
+    BadInput("more points than memory", lambda: C.known_points(2**44), e.OutOfMemoryError, ("bytes", "free")),
     BadInput(
         "an array larger than memory",
         lambda: ms.msm(_huge(2**40, 2, 6), _huge(2**40, 4), curve=C),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import array
 import decimal
 
+import multiscalar as ms
 import numpy as np
 import pytest
-
-import multiscalar as ms
 
 C = ms.curve("bls12-381")
 POINTS = C.known_points(64)

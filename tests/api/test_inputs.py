@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import multiscalar as ms
 import numpy as np
 import pytest
-
-import multiscalar as ms
 from multiscalar import curves
 from multiscalar.inputs import Stream, multiples
 from multiscalar.shapes import ScalarShape

@@ -7,13 +7,13 @@ import signal
 import threading
 import time
 
+import multiscalar as ms
 import numpy as np
 import pytest
-
-import multiscalar as ms
 from multiscalar import _core
 from multiscalar.errors import InternalError
 from multiscalar.failures import translated
+
 from tests.fieldcases import field_case
 
 N = 1 << 22

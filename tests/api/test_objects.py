@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pickle
 
+import multiscalar as ms
 import numpy as np
 import pytest
-
-import multiscalar as ms
 from multiscalar import curves, errors, reference
 from multiscalar._tables import CURVES
 

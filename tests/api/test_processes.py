@@ -9,10 +9,10 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import multiscalar as ms
 import psutil
 import pytest
 
-import multiscalar as ms
 from tests.fieldcases import field_case
 
 CURVE = ms.curve("bn254")

@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import multiscalar as ms
+import pytest
 from multiscalar import settings
 from multiscalar.engine import registry
 from multiscalar.engine.backend import Availability, Choice, Request
 from multiscalar.errors import BackendUnavailableError, DeviceError, FallbackWarning, OptionError, ScalarRangeError
+
 from tests.fieldcases import field_case
 
 CURVE = ms.curve("bn254")

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 import multiscalar as ms
+import pytest
 from multiscalar import curves
 from multiscalar.engine import registry
 

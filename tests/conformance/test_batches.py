@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import multiscalar as ms
 import numpy as np
 import pytest
-
-import multiscalar as ms
 from multiscalar.errors import LengthError
+
 from tests.fieldcases import field_case
 
 from .conftest import Engine
@@ -31,9 +31,7 @@ def test_shared_bases(
 @field_case("MI-52")
 @pytest.mark.parametrize("batch", [1, 3, 16])
 @pytest.mark.parametrize("n", [1, 50])
-def test_own_bases(
-    field_case: str, backend: Engine, curve: ms.Curve, known: ms.PointArray, batch: int, n: int
-) -> None:
+def test_own_bases(field_case: str, backend: Engine, curve: ms.Curve, known: ms.PointArray, batch: int, n: int) -> None:
     stack = np.stack([curve.random_scalars(n, seed=i).data for i in range(batch)])
     expected = [curve.expected_sum(known[i * n : (i + 1) * n], vector) for i, vector in enumerate(stack)]
     bases = backend.bases(known[: batch * n])

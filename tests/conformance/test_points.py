@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import multiscalar as ms
 import numpy as np
 import pytest
-
-import multiscalar as ms
 from multiscalar import reference
 from multiscalar.errors import CoordinateRangeError, NotInSubgroupError, NotOnCurveError, ShapeError
+
 from tests.fieldcases import field_case
 
 from .conftest import Engine

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import multiscalar as ms
 import numpy as np
 import pytest
-
-import multiscalar as ms
 from multiscalar.errors import NotOnCurveError, OptionError, ScalarRangeError
 from multiscalar.shapes import ScalarShape
+
 from tests.fieldcases import field_case
 
 from .conftest import Engine

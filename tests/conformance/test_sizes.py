@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import multiscalar as ms
 import numpy as np
 import pytest
-
-import multiscalar as ms
 from multiscalar.errors import OptionError
+
 from tests.fieldcases import field_case
 
 from .conftest import Engine
@@ -145,5 +145,3 @@ def test_all_paths_agree(field_case: str, backend: Engine, curve: ms.Curve, know
     if backend.name == "cpu":
         for c in range(2, 15):
             assert backend.msm(known[:n], scalars, path="bucket", window=c) == expected, f"window = {c}"
-
-

@@ -15,6 +15,9 @@ use crate::interrupt::run;
 /// Terms from which a call may take longer than a signal should wait (about 10 ms), and gets a thread of its own.
 const LONG: usize = 1 << 12;
 
+/// Limbs of points from which preparing them may take so long.
+const LONG_POINTS: usize = 1 << 16;
+
 /// Bases in the core's own form. Immutable.
 #[pyclass(frozen, module = "multiscalar._core")]
 pub struct Bases(Box<dyn AnyBases>);
@@ -40,6 +43,11 @@ fn isa_by_name(name: &str) -> PyResult<Option<Isa>> {
     word("isa", name, &Isa::ALL.map(|isa| (isa.name(), isa))).map(Some)
 }
 
+/// The check of this name.
+pub fn check_by_name(name: &str) -> PyResult<Check> {
+    word("check", name, &[("none", Check::None), ("curve", Check::Curve), ("subgroup", Check::Subgroup)])
+}
+
 /// Validates and packs points, uint64[n, 2, L].
 #[pyfunction]
 pub fn prepare(
@@ -50,21 +58,20 @@ pub fn prepare(
     check: &str,
     assert_subgroup: bool,
     isa: &str,
+    threads: usize,
 ) -> PyResult<Bases> {
     let (curve, points) = (curve(name)?, Input::<u64>::new(points)?);
     let limbs = points.as_slice();
-    let checks = [("none", Check::None), ("curve", Check::Curve), ("subgroup", Check::Subgroup)];
-    let cancel = AtomicBool::new(false);
+    let (long, cancel) = (limbs.len() >= LONG_POINTS, AtomicBool::new(false));
     let options = PrepareOptions {
-        check: word("check", check, &checks)?,
+        check: check_by_name(check)?,
         assert_subgroup,
         isa: isa_by_name(isa)?,
-        threads: 0,
+        threads,
         cancel: Some(&cancel),
     };
-    let long = limbs.len() >= 8 * LONG;
     let points = if montgomery { Points::Montgomery(limbs) } else { Points::Canonical(limbs) };
-    let bases = run(py, long, &cancel, || curve.prepare(points, &options))?;
+    let bases = run(py, long, &cancel, None, || curve.prepare(points, &options))?;
     bases.map(Bases).map_err(from_msm)
 }
 
@@ -125,7 +132,7 @@ impl Bases {
     }
 
     /// The sum over the first len(scalars) bases; `kind` is full, montgomery, u64, u32, u16, u8 or bool.
-    #[pyo3(signature = (scalars, kind, threads, reduce, window, path, endomorphism))]
+    #[pyo3(signature = (scalars, kind, threads, reduce, window, path, endomorphism, stop))]
     fn msm<'py>(
         &self,
         py: Python<'py>,
@@ -136,13 +143,14 @@ impl Bases {
         window: Option<u32>,
         path: Option<&str>,
         endomorphism: Option<bool>,
+        stop: Option<Py<PyAny>>,
     ) -> PyResult<Answer<'py>> {
         let operand = Operand::new(kind, scalars)?;
         let scalars = operand.scalars(kind)?;
         let path = path.map(|name| word("path", name, &Path::ALL.map(|path| (path.name(), path)))).transpose()?;
         let cancel = AtomicBool::new(false);
         let options = Options { threads, window, path, endomorphism, reduce, cancel: Some(&cancel) };
-        let result = run(py, scalars.len() >= LONG, &cancel, || self.0.msm(scalars, &options))?;
+        let result = run(py, scalars.len() >= LONG, &cancel, stop, || self.0.msm(scalars, &options))?;
         let (sum, stats) = result.map_err(from_msm)?;
         Ok((PyBytes::new(py, &sum.x), PyBytes::new(py, &sum.y), sum.is_infinity, facts(&stats)))
     }

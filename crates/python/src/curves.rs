@@ -62,7 +62,7 @@ impl<C: CurveParams<Field: Engines>> AnyBases for Prepared<C> {
 /// What can be done on a curve.
 pub trait AnyCurve: Send + Sync {
     /// Validates and packs points.
-    fn prepare(&self, points: Points<'_>, options: &PrepareOptions) -> Result<Box<dyn AnyBases>, MsmError>;
+    fn prepare(&self, points: Points<'_>, options: &PrepareOptions<'_>) -> Result<Box<dyn AnyBases>, MsmError>;
     /// Writes the points (a + i b) G, canonical, to `out`.
     fn progression(&self, a: &[u64], b: &[u64], out: &mut [u64], cancel: &AtomicBool);
     /// Writes the points k_i G, canonical, to `out`.
@@ -76,7 +76,7 @@ pub trait AnyCurve: Send + Sync {
 struct Of<C>(PhantomData<C>);
 
 impl<C: CurveParams<Field: Engines>> AnyCurve for Of<C> {
-    fn prepare(&self, points: Points<'_>, options: &PrepareOptions) -> Result<Box<dyn AnyBases>, MsmError> {
+    fn prepare(&self, points: Points<'_>, options: &PrepareOptions<'_>) -> Result<Box<dyn AnyBases>, MsmError> {
         msm::prepare::<C>(points, options).map(|bases| Box::new(bases) as Box<dyn AnyBases>)
     }
     fn progression(&self, a: &[u64], b: &[u64], out: &mut [u64], cancel: &AtomicBool) {

@@ -33,7 +33,7 @@ pub fn known_points(
     let (curve, a, b, mut out) = (curve(name)?, Input::<u64>::new(a)?, Input::<u64>::new(b)?, Output::new(out)?);
     let (out, cancel) = (out.as_slice(), AtomicBool::new(false));
     let long = out.len() > 1 << 15;
-    run(py, long, &cancel, || curve.progression(a.as_slice(), b.as_slice(), out, &cancel))
+    run(py, long, &cancel, None, || curve.progression(a.as_slice(), b.as_slice(), out, &cancel))
 }
 
 /// Writes k_i G to `out`, uint64[n, 2, L]; `scalars` is uint64[n, 4].
@@ -47,7 +47,7 @@ pub fn multiples(
 ) -> PyResult<()> {
     let (curve, scalars, mut out) = (curve(name)?, Input::<u64>::new(scalars)?, Output::new(out)?);
     let (scalars, out, cancel) = (limbs4(scalars.as_slice())?, out.as_slice(), AtomicBool::new(false));
-    run(py, true, &cancel, || curve.multiples(scalars, out, threads, &cancel))
+    run(py, true, &cancel, None, || curve.multiples(scalars, out, threads, &cancel))
 }
 
 /// Writes coordinates in the other form to `out`.
@@ -61,7 +61,7 @@ pub fn convert(
 ) -> PyResult<()> {
     let (curve, values, mut out) = (curve(name)?, Input::<u64>::new(values)?, Output::new(out)?);
     let (values, out, cancel) = (values.as_slice(), out.as_slice(), AtomicBool::new(false));
-    let done = run(py, false, &cancel, || curve.convert(values, to_montgomery, out))?;
+    let done = run(py, false, &cancel, None, || curve.convert(values, to_montgomery, out))?;
     done.map_err(|i| failure("coordinate-range", Some(i / 2), "a coordinate is not below the field modulus"))
 }
 

@@ -32,10 +32,16 @@ pub fn install_panic_hook() {
 }
 
 /// Runs `work` without the GIL. If it is `long`, a signal raises `cancel` and its Python exception is returned once
-/// the work has ended.
-pub fn run<T: Send>(py: Python<'_>, long: bool, cancel: &AtomicBool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+/// the work has ended; `stop`, a Python function without arguments, raises `cancel` too when it returns true.
+pub fn run<T: Send>(
+    py: Python<'_>,
+    long: bool,
+    cancel: &AtomicBool,
+    stop: Option<Py<PyAny>>,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
     let guarded = || catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic));
-    let (result, signal) = if long { py.detach(|| watched(cancel, guarded)) } else { (py.detach(guarded), None) };
+    let (result, signal) = py.detach(|| if long { watched(cancel, stop.as_ref(), guarded) } else { (guarded(), None) });
     match (signal, result) {
         (Some(error), _) => Err(error),
         (None, Ok(value)) => Ok(value),
@@ -43,7 +49,25 @@ pub fn run<T: Send>(py: Python<'_>, long: bool, cancel: &AtomicBool, work: impl 
     }
 }
 
-fn watched<T: Send>(cancel: &AtomicBool, work: impl FnOnce() -> T + Send) -> (T, Option<PyErr>) {
+/// An exception of a signal handler or of `stop`, and whether the work is to be stopped.
+fn look(stop: Option<&Py<PyAny>>) -> (Option<PyErr>, bool) {
+    Python::attach(|py| {
+        let asked = py.check_signals().and_then(|()| match stop {
+            Some(stop) => stop.bind(py).call0()?.is_truthy(),
+            None => Ok(false),
+        });
+        match asked {
+            Ok(stopped) => (None, stopped),
+            Err(error) => (Some(error), true),
+        }
+    })
+}
+
+fn watched<T: Send>(
+    cancel: &AtomicBool,
+    stop: Option<&Py<PyAny>>,
+    work: impl FnOnce() -> T + Send,
+) -> (T, Option<PyErr>) {
     scope(|threads| {
         let (done, finished) = channel();
         let worker = Builder::new().name("multiscalar".into()).spawn_scoped(threads, move || {
@@ -53,11 +77,13 @@ fn watched<T: Send>(cancel: &AtomicBool, work: impl FnOnce() -> T + Send) -> (T,
         });
         let worker = worker.expect("the system refused a thread");
         let mut signal = None;
-        while signal.is_none() && finished.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            signal = Python::attach(|py| py.check_signals()).err();
-        }
-        if signal.is_some() {
-            cancel.store(true, Ordering::Relaxed);
+        while finished.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            let (error, stopped) = look(stop);
+            if stopped {
+                signal = error;
+                cancel.store(true, Ordering::Relaxed);
+                break;
+            }
         }
         (worker.join().expect("the work catches its own panics"), signal)
     })

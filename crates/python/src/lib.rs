@@ -23,7 +23,7 @@ fn isas() -> Vec<&'static str> {
 /// Panics. Tests use it to see that a panic arrives as an ordinary error.
 #[pyfunction]
 fn provoke_panic(py: Python<'_>, long: bool) -> PyResult<()> {
-    interrupt::run(py, long, &std::sync::atomic::AtomicBool::new(false), || panic!("provoked"))
+    interrupt::run(py, long, &std::sync::atomic::AtomicBool::new(false), None, || panic!("provoked"))
 }
 
 /// Native core of multiscalar.

@@ -42,7 +42,8 @@ fn add_all<C: CurveParams>(left: &mut [Affine<C>], right: impl Fn(usize) -> Affi
     }
 }
 
-fn write<C: CurveParams>(points: &[Affine<C>], out: &mut [u64]) {
+/// Writes points in canonical form.
+pub fn write<C: CurveParams>(points: &[Affine<C>], out: &mut [u64]) {
     let count = <C::Field as Field>::Limbs::COUNT;
     for (point, target) in points.iter().zip(out.chunks_exact_mut(2 * count)) {
         target[..count].copy_from_slice(point.x.to_canonical().as_ref());

@@ -7,7 +7,9 @@ the scalars and the check of the points.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
 from typing import Any
 
 from ..arrays import Check, DeviceArray, PointArray, ScalarArray
@@ -131,22 +133,23 @@ class Bases:
         window: int | None = None,
         path: str | None = None,
         endomorphism: bool | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> Any:
         """sum s_i P_i over the first len(scalars) bases: a Point; for a batch a list of Points, in order.
 
         A batch is uint64[m, n, 4] or a sequence of vectors, whose lengths may differ. All vectors share the bases;
         with `own_bases=True` they use consecutive parts of them, and the lengths must add up. `scalar_form`,
-        `reduce`, `threads`, `window`, `path`, `endomorphism`: as for `msm`.
+        `reduce`, `threads`, `window`, `path`, `endomorphism`, `stop`: as for `msm`.
 
         Errors: `LengthError` for more scalars than bases, `ScalarRangeError` with the index, `InputTypeError`,
-        `ShapeError`, `OptionError`, `OutOfMemoryError`, `DeviceError`.
+        `ShapeError`, `OptionError`, `OutOfMemoryError`, `DeviceError`, `CancelledError`.
         """
         batch = operands.vectors_of(scalars)
         vectors = [
             operands.scalars_operand(vector, self._curve, form=scalar_form, reduce=reduce)
             for vector in ([scalars] if batch is None else batch)
         ]
-        options = _options(threads, window, path, reduce, endomorphism, self._options, own_bases)
+        options = _options(threads, window, path, reduce, endomorphism, stop, self._options, own_bases)
         lengths = [len(vector) for vector in vectors]
         if own_bases:
             operands.fit_own(len(self), lengths)
@@ -159,6 +162,25 @@ class Bases:
         outcomes, fallback = carry_out(selection, lambda backend: self._prepared(backend).msm(vectors, options))
         points = [point_of(outcome, self._curve, selection, fallback) for outcome in outcomes]
         return points[0] if batch is None else points
+
+    def submit(self, scalars: Scalars | Batch, **options: Any) -> Future[Any]:
+        """`msm` in the background: a future of its result, with the settings that are in force now.
+
+        The scalars may be changed or freed once the future is done, not before. `cancel()` has no effect on a call
+        that runs: pass `stop`.
+        """
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        context = copy_context()
+
+        def work() -> None:
+            try:
+                future.set_result(context.run(self.msm, scalars, **options))
+            except BaseException as error:  # whatever it is belongs to whoever asks the future
+                future.set_exception(error)
+
+        threading.Thread(target=work, name="multiscalar-submit", daemon=True).start()
+        return future
 
 
 def _bits(values: tuple[object, ...]) -> int:
@@ -173,6 +195,7 @@ def _options(
     path: str | None,
     reduce: bool,
     endomorphism: bool | None,
+    stop: Callable[[], bool] | None,
     prepared: PrepareOptions,
     own_bases: bool,
 ) -> MsmOptions:
@@ -185,6 +208,7 @@ def _options(
         reduce=reduce,
         own_bases=own_bases,
         endomorphism=endomorphism,
+        stop=stop,
         devices=prepared.devices,
     )
 
@@ -206,6 +230,7 @@ def msm(
     window: int | None = None,
     path: str | None = None,
     endomorphism: bool | None = None,
+    stop: Callable[[], bool] | None = None,
     devices: Sequence[int] | None = None,
 ) -> Any:
     """sum s_i P_i on an elliptic curve, as a `Point`; its `.run` says where and how it was computed.
@@ -221,7 +246,9 @@ def msm(
     times points, unless `assume_subgroup` promised otherwise. `reduce`: reduce scalars >= r instead of refusing.
 
     `backend`: "auto", "cpu", "cuda"; the last two are strict. `threads` caps CPU threads. `isa`, `window`, `path`,
-    `endomorphism` force what the cost model would choose; `devices` lists GPUs to split over.
+    `endomorphism` force what the cost model would choose; `devices` lists GPUs to split over. `stop` is a function
+    that a long call asks every few milliseconds; when it returns true the call ends with `CancelledError`
+    (`threading.Event().is_set` will do). Ctrl-C ends a call within 300 ms; everything stays usable.
 
     Errors: `multiscalar.errors`, each with what, where, what is accepted and what to do. Variable time: not for
     secret scalars that an observer could time.
@@ -233,7 +260,7 @@ def msm(
         bases = Bases(placed, curve=handle, backend=backend, threads=threads, isa=isa, devices=devices)
         return bases.msm(
             batch, scalar_form=scalar_form, reduce=reduce, own_bases=own_bases,
-            window=window, path=path, endomorphism=endomorphism,
+            window=window, path=path, endomorphism=endomorphism, stop=stop,
         )  # fmt: skip
     vector = operands.scalars_operand(scalars, handle, form=scalar_form, reduce=reduce)
     n = len(vector)
@@ -241,7 +268,7 @@ def msm(
     if n < len(placed):
         placed = _prefix(placed, n)
     prepare = PrepareOptions(threads=setting("threads", threads), isa=setting("isa", isa), devices=_devices(devices))
-    options = _options(threads, window, path, reduce, endomorphism, prepare, False)
+    options = _options(threads, window, path, reduce, endomorphism, stop, prepare, False)
 
     def request() -> Request:
         return Request(handle.name, n, scalar_bits=_bits((vector,)), threads=options.threads)

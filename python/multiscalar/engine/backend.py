@@ -7,7 +7,7 @@ lengths before it calls; a backend checks data only where it must touch them any
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -47,6 +47,7 @@ class MsmOptions:
     reduce: bool = False
     own_bases: bool = False  # vectors use consecutive parts of the bases instead of sharing their beginning
     endomorphism: bool | None = None
+    stop: Callable[[], bool] | None = None  # looked at every few milliseconds; true ends the call with CancelledError
     devices: tuple[int, ...] | None = None
 
 

@@ -40,6 +40,13 @@ def _on_host(operand: object) -> None:
         )
 
 
+def _kind(scalars: ScalarArray) -> str:
+    """The core's word for the layout and form of these scalars."""
+    if scalars.is_narrow:
+        return _KINDS[scalars.data.dtype]
+    return "montgomery" if scalars.form is Form.MONTGOMERY else "full"
+
+
 class CpuBases:
     """Bases prepared for the native core."""
 
@@ -55,6 +62,7 @@ class CpuBases:
                 str(points.pending),
                 points.in_subgroup,
                 options.isa,
+                options.threads or 0,
             )
         self._points = points.verified()
 
@@ -86,17 +94,14 @@ class CpuBases:
         _on_host(scalars)
         scalars = cast(ScalarArray, scalars)
         data = scalars.data
-        if data.ndim == 2:
-            kind = "montgomery" if scalars.form is Form.MONTGOMERY else "full"
-        else:
-            kind = _KINDS[data.dtype]
+        kind = _kind(scalars)
         if kind == "bool":
             data = data.view(np.uint8)
         started = time.perf_counter_ns()
         with translated(self._curve):
             x, y, is_infinity, facts = self._bases.msm(
                 data, kind, options.threads or 0, options.reduce, options.window, options.path,
-                options.endomorphism,
+                options.endomorphism, options.stop,
             )  # fmt: skip
         path, isa, window, windows, endomorphism, threads, terms, phases, counts = facts
         run = RunInfo(
