@@ -196,6 +196,12 @@ class PointArray:
             _core.convert(self._curve.name, self._data, target is Form.MONTGOMERY, out)
         return self._with(data=out, form=target)
 
+    def to_bytes(self, codec: str, *, compressed: bool = True) -> bytes:
+        """All points one after the other in a named format (`Curve.codecs`). The points must be on the curve."""
+        from .codecs import encode
+
+        return encode(self, codec, compressed=compressed)
+
     def __len__(self) -> int:
         return len(self._data)
 

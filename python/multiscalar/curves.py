@@ -106,6 +106,16 @@ class Curve:
 
         return ScalarArray(data, curve=self, form=form, reduce=reduce)
 
+    def decode(self, data: object, codec: str, *, compressed: bool = True, check: str = "curve") -> PointArray:
+        """The points that `data` (bytes-like) holds one after the other in the format `codec` (one of `codecs`).
+
+        Decoding is strict and takes the bytes as hostile. Errors: `EncodingError`, `NotInSubgroupError` with the
+        index of the first bad point; `OptionError` for a format that the curve does not have.
+        """
+        from .codecs import decode
+
+        return decode(self, data, codec, compressed=compressed, check=check)
+
     def known_points(self, n: int, seed: int = 5090) -> PointArray:
         """n points P_i = (a + i b) G with a, b drawn from `seed`, so that any weighted sum is known beforehand.
 

@@ -11,6 +11,7 @@ from .errors import (
     BackendUnavailableError,
     CancelledError,
     CoordinateRangeError,
+    EncodingError,
     InternalError,
     LengthError,
     MultiscalarError,
@@ -53,6 +54,15 @@ def translate(failure: _core.Failure, curve: Curve) -> MultiscalarError:
         return NotInSubgroupError(
             f"{text} of {name}", index=index, accepted="points P with r P = 0", hint="Clear the cofactor first."
         )
+    if kind == "encoding":
+        return EncodingError(
+            text,
+            index=index,
+            accepted=f"encodings of {name} as its codec writes them",
+            hint="Check the codec, compressed= and the byte order.",
+        )
+    if kind == "codec":
+        return OptionError(text, accepted=f"codecs of {name}: {', '.join(curve.codecs)} (icicle: uncompressed only)")
     if kind == "length":
         return LengthError(text, accepted="at most as many scalars as bases")
     if kind == "option":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import reference
-from .errors import CoordinateRangeError, CurveMismatchError, InputTypeError, NotOnCurveError
+from .errors import CoordinateRangeError, CurveMismatchError, EncodingError, InputTypeError, NotOnCurveError
 
 if TYPE_CHECKING:
     from .curves import Curve
@@ -48,6 +48,22 @@ class Point:
                 hint="Check the curve and the form of the coordinates.",
             )
         return cls(curve, x, y)
+
+    @classmethod
+    def from_bytes(
+        cls, data: object, codec: str, *, curve: str | Curve, compressed: bool = True, check: str = "curve"
+    ) -> Point:
+        """The one point that `data` encodes, see `Curve.decode`."""
+        from .curves import curve as find_curve
+
+        points = find_curve(curve).decode(data, codec, compressed=compressed, check=check)
+        if len(points) != 1:
+            raise EncodingError(f"the bytes hold {len(points)} points", accepted="one point")
+        return points[0]
+
+    def to_bytes(self, codec: str, *, compressed: bool = True) -> bytes:
+        """This point in a named format (`Curve.codecs`), e.g. "zcash" for BLS12-381."""
+        return self._curve.points([self], check="none").to_bytes(codec, compressed=compressed)
 
     @property
     def curve(self) -> Curve:

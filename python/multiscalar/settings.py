@@ -193,8 +193,8 @@ def page() -> str:
     lines = [
         "# Settings",
         "",
-        "An argument of the call wins over `with ms.using(...)`, that over the environment, that over the profile of the",
-        "machine, and that over the default. All are read at call time. This page is made by",
+        "An argument of the call wins over `with ms.using(...)`, that over the environment, that over the profile of",
+        "the machine, and that over the default. All are read at call time. This page is made by",
         "`python -m multiscalar.settings > docs/settings.md`.",
         "",
         "| setting | environment | accepted | default | meaning |",

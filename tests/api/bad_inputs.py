@@ -252,6 +252,21 @@ ROWS = [
         ("bytes", "free"),
     ),
     BadInput(
+        "half a point in bytes",
+        lambda: C.decode(G.to_bytes("gnark")[:-1], "gnark"),
+        e.EncodingError,
+        ("47 bytes", "48"),
+    ),
+    BadInput(
+        "bytes of another codec",
+        lambda: C.decode(G.to_bytes("arkworks"), "gnark"),
+        e.EncodingError,
+        ("point 0",),
+        0,
+    ),
+    BadInput("a codec the curve does not have", lambda: C.decode(b"", "zcash"), e.OptionError, ("zcash", "snarkvm")),
+    BadInput("a string as encoded points", lambda: C.decode("97f1", "gnark"), e.InputTypeError, ("str",)),
+    BadInput(
         "points without known logarithms",
         lambda: C.expected_sum(POINTS, ONES),
         e.InputError,
@@ -295,7 +310,7 @@ def page() -> str:
     lines = [
         "# Bad input, and what is said about it",
         "",
-        "Made from tests/api/bad_inputs.py by `python -m tests.api.bad_inputs --write`; the tests compare. Every error is in",
+        "Made from tests/api/bad_inputs.py by `python -m tests.api.bad_inputs --write`; tests compare. Every error is in",
         "`multiscalar.errors`, has the parts `what`, `index`, `accepted` and `hint`, and is also a `ValueError`,",
         "`TypeError` or `MemoryError` where that is what it means.",
         "",

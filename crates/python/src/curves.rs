@@ -3,9 +3,12 @@
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicBool;
 
+use multiscalar_core::codec::{self, CodecError, Format};
 use multiscalar_core::curve::{Affine, CurveParams, tables};
-use multiscalar_core::field::{Field, Limbs};
-use multiscalar_core::msm::{self, Engines, MsmError, Options, Points, PrepareOptions, Prepared, Scalars, Stats};
+use multiscalar_core::field::{Field, Limbs, PrimeField};
+use multiscalar_core::msm::{
+    self, Check, Engines, MsmError, Options, Points, PrepareOptions, Prepared, Scalars, Stats,
+};
 
 use crate::{multiples, normalize};
 
@@ -67,6 +70,19 @@ pub trait AnyCurve: Send + Sync {
     fn progression(&self, a: &[u64], b: &[u64], out: &mut [u64], cancel: &AtomicBool);
     /// Writes the points k_i G, canonical, to `out`.
     fn multiples(&self, scalars: &[[u64; 4]], out: &mut [u64], threads: usize, cancel: &AtomicBool);
+    /// Bytes of one encoded point.
+    fn point_size(&self, format: Format, compressed: bool) -> Result<usize, CodecError>;
+    /// The encodings of points, one after the other.
+    fn encode(&self, limbs: &[u64], montgomery: bool, format: Format, compressed: bool) -> Result<Vec<u8>, CodecError>;
+    /// Writes the points that `data` encodes, canonical, to `out`.
+    fn decode(
+        &self,
+        data: &[u8],
+        format: Format,
+        compressed: bool,
+        check: Check,
+        out: &mut [u64],
+    ) -> Result<(), CodecError>;
     /// Writes coordinates in the other form to `out`; the index of the first value that is not below p otherwise.
     fn convert(&self, values: &[u64], to_montgomery: bool, out: &mut [u64]) -> Result<(), usize>;
     /// Writes the affine points of projective sums, canonical, to `out`.
@@ -75,7 +91,7 @@ pub trait AnyCurve: Send + Sync {
 
 struct Of<C>(PhantomData<C>);
 
-impl<C: CurveParams<Field: Engines>> AnyCurve for Of<C> {
+impl<C: CurveParams<Field: Engines + PrimeField>> AnyCurve for Of<C> {
     fn prepare(&self, points: Points<'_>, options: &PrepareOptions<'_>) -> Result<Box<dyn AnyBases>, MsmError> {
         msm::prepare::<C>(points, options).map(|bases| Box::new(bases) as Box<dyn AnyBases>)
     }
@@ -84,6 +100,33 @@ impl<C: CurveParams<Field: Engines>> AnyCurve for Of<C> {
     }
     fn multiples(&self, scalars: &[[u64; 4]], out: &mut [u64], threads: usize, cancel: &AtomicBool) {
         multiples::multiples::<C>(scalars, out, threads, cancel);
+    }
+    fn point_size(&self, format: Format, compressed: bool) -> Result<usize, CodecError> {
+        codec::point_size::<C>(format, compressed)
+    }
+    fn encode(&self, limbs: &[u64], montgomery: bool, format: Format, compressed: bool) -> Result<Vec<u8>, CodecError> {
+        let count = <C::Field as Field>::Limbs::COUNT;
+        let coordinates = limbs.chunks_exact(count).enumerate().map(|(i, source)| {
+            let mut limbs = <C::Field as Field>::Limbs::ZERO;
+            limbs.as_mut().copy_from_slice(source);
+            let plain = C::Field::from_canonical(limbs).ok_or(CodecError::Coordinate { index: i / 2 })?;
+            Ok(if montgomery { C::Field::from_mont(limbs) } else { plain })
+        });
+        let coordinates: Vec<_> = coordinates.collect::<Result<_, CodecError>>()?;
+        let points: Vec<_> = coordinates.chunks_exact(2).map(|pair| Affine::<C> { x: pair[0], y: pair[1] }).collect();
+        codec::encode(format, compressed, &points)
+    }
+    fn decode(
+        &self,
+        data: &[u8],
+        format: Format,
+        compressed: bool,
+        check: Check,
+        out: &mut [u64],
+    ) -> Result<(), CodecError> {
+        let points = codec::decode::<C>(format, compressed, data, check)?;
+        multiples::write(&points, out);
+        Ok(())
     }
     fn convert(&self, values: &[u64], to_montgomery: bool, out: &mut [u64]) -> Result<(), usize> {
         let count = <C::Field as Field>::Limbs::COUNT;

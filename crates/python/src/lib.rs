@@ -3,6 +3,7 @@
 
 mod bases;
 mod buffers;
+mod codec;
 mod curves;
 mod failure;
 mod inputs;
@@ -38,6 +39,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inputs::multiples, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::convert, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::normalize, module)?)?;
+    module.add_function(wrap_pyfunction!(codec::point_size, module)?)?;
+    module.add_function(wrap_pyfunction!(codec::encode, module)?)?;
+    module.add_function(wrap_pyfunction!(codec::decode, module)?)?;
     module.add_function(wrap_pyfunction!(isas, module)?)?;
     module.add_function(wrap_pyfunction!(provoke_panic, module)?)?;
     snark::register(module)

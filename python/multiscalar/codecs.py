@@ -1,0 +1,48 @@
+"""Points as bytes, in the formats of other libraries, by name: never guessed, strict both ways.
+
+A codec and a form (compressed or not) fix every bit; decoding accepts exactly the bytes that encoding writes. The
+formats are described in crates/core/src/codec. Cost: a square root for every compressed point that is decoded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _core, memory
+from .arrays import Check, Form, PointArray, word
+from .curves import Curve
+from .errors import EncodingError, InputTypeError
+from .failures import translated
+
+
+def encode(points: PointArray, codec: str, *, compressed: bool) -> bytes:
+    """See `PointArray.to_bytes`."""
+    curve = points.curve
+    with translated(curve):
+        return _core.encode(curve.name, points.data, points.form is Form.MONTGOMERY, codec, compressed)
+
+
+def decode(curve: Curve, data: object, codec: str, *, compressed: bool, check: str) -> PointArray:
+    """See `Curve.decode`."""
+    wanted = word(Check, check, "check")
+    try:
+        view = memoryview(data).cast("B")  # type: ignore[arg-type]
+    except TypeError as error:
+        raise InputTypeError(
+            f"encoded points are a {type(data).__name__}", accepted="bytes, bytearray, memoryview or a contiguous array"
+        ) from error
+    with translated(curve):
+        size = _core.point_size(curve.name, codec, compressed)
+    if len(view) % size:
+        raise EncodingError(
+            f"{len(view)} bytes are no whole number of points",
+            accepted=f"multiples of {size} bytes, one {'compressed' if compressed else 'uncompressed'} {codec} point",
+            hint="Check the codec and compressed=.",
+        )
+    n = len(view) // size
+    memory.require(n * 40 * curve.limbs, f"{n:,} points of {curve.name}")
+    out = np.empty((n, 2, curve.limbs), dtype=np.uint64)
+    with translated(curve):
+        _core.decode(curve.name, bytes(view), codec, compressed, str(wanted), out)
+    checked = Check.CURVE if compressed and wanted is Check.NONE else wanted
+    return PointArray.unverified(out, curve, wanted=checked, checked=checked)
