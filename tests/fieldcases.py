@@ -6,5 +6,5 @@ import pytest
 
 
 def field_case(*ids: str) -> pytest.MarkDecorator:
-    """Puts the ids into the test's id, as in `test_237[bn254-MI-13+MI-15]`; the test takes the argument `field_case`."""
+    """Puts the ids into the id of the test, which takes the argument `field_case`: `test_237[bn254-MI-13+MI-15]`."""
     return pytest.mark.parametrize("field_case", ["+".join(ids)])

@@ -310,7 +310,7 @@ def page() -> str:
     lines = [
         "# Bad input, and what is said about it",
         "",
-        "Made from tests/api/bad_inputs.py by `python -m tests.api.bad_inputs --write`; tests compare. Every error is in",
+        "Made from tests/api/bad_inputs.py by `python -m tests.api.bad_inputs --write`. Every error is in",
         "`multiscalar.errors`, has the parts `what`, `index`, `accepted` and `hint`, and is also a `ValueError`,",
         "`TypeError` or `MemoryError` where that is what it means.",
         "",

@@ -1,4 +1,4 @@
-"""Every bad input gets its error, with index and words; the process goes on; the page in docs is what really happens."""
+"""Every bad input gets its error, with index and words; the process goes on; the page in docs is what happens."""
 
 from __future__ import annotations
 

@@ -38,11 +38,10 @@ def interrupt_after(seconds: float) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c(field_case: str, large: tuple[ms.Bases, np.ndarray, ms.PointArray], threads: int) -> None:
     bases, scalars, known = large
-    interrupt_after(0.1)
+    interrupt_after(0.1)  # 2^22 terms take seconds on any machine
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         bases.msm(scalars, threads=threads)
-        time.sleep(LATEST)  # the call may have ended before the signal came; then it interrupts this
     assert time.monotonic() - started < LATEST
     few = scalars[:100]
     assert bases.msm(few) == ms.curve("bn254").expected_sum(known, few)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import multiscalar as ms
@@ -44,7 +43,7 @@ def test_the_call_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MULTISCALAR_ISA", "scalar")
     assert ms.msm(points, scalars).run.isa == "scalar"
     monkeypatch.setenv("MULTISCALAR_ISA", "nonsense")
-    with pytest.raises(OptionError, match="MULTISCALAR_ISA.*nonsense.*ifma512"):
+    with pytest.raises(OptionError, match=r"MULTISCALAR_ISA.*nonsense.*ifma512"):
         ms.msm(points, scalars)
     with ms.using(isa="scalar"):
         assert ms.Bases(points).msm(scalars).run.isa == "scalar"
@@ -102,12 +101,12 @@ class Always:
 
 
 @pytest.fixture
-def refusing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Always]:
+def refusing(monkeypatch: pytest.MonkeyPatch) -> Always:
     always = Always()
     monkeypatch.setattr(registry, "_loaded", {**registry._loaded, "cuda": Refusing()})
     monkeypatch.setattr(registry, "_chooser", [always])
     monkeypatch.setattr(registry, "_fallbacks", {})
-    yield always
+    return always
 
 
 @field_case("MI-28")

@@ -172,7 +172,7 @@ def test_small_order_points_are_refused(field_case: str, backend: Engine, name: 
 @field_case("MI-44", "MI-54")
 @pytest.mark.parametrize("name", SMALL_ORDER)
 def test_small_order_points_are_added_exactly(field_case: str, backend: Engine, name: str) -> None:
-    """With check="curve" a sum is that of integer multiples, subgroup or not: (r - 1) (2, 3) vanishes as r = 1 mod 6."""
+    """With check="curve" a sum is that of integer multiples: (r - 1) (2, 3) vanishes as r = 1 mod 6."""
     curve = ms.curve(name)
     for (x, y), order in SMALL_ORDER[name]:
         point = curve.point(x % curve.p, y)

@@ -113,11 +113,11 @@ def test_awkward_widths(field_case: str, backend: Engine, curve: ms.Curve, multi
     """Any width gives the right answer or an error that names the accepted range."""
     expected = (5 + 2 * 6 + 3 * 7) * curve.generator
     for c in (1, 2, 16, 20, 24, 30, 255):
-        try:
+        if c <= 20:
             assert backend.msm(multiples[1:4], [5, 6, 7], window=c) == expected, f"c = {c}"
-        except OptionError as error:
-            assert str(c) in str(error)
-            assert ".." in str(error)
+        else:
+            with pytest.raises(OptionError, match=rf"{c} is not in \d+\.\.=?\d+"):
+                backend.msm(multiples[1:4], [5, 6, 7], window=c)
     for c in (0, -1, 256, 2.5, True):
         with pytest.raises(OptionError, match=r"1\.\.255"):
             backend.msm(multiples[1:4], [5, 6, 7], window=c)
