@@ -26,9 +26,9 @@ class Plan:
     subjects: Sequence[Subject]
 
     @property
-    def cells(self) -> int:
-        """Rows the plan will have."""
-        return len(self.cases) * len(self.subjects)
+    def sizes(self) -> list[int]:
+        """Number of terms of every row to come."""
+        return [int(case.labels["n"] or 0) for case in self.cases for _ in self.subjects]
 
 
 def own_subjects(asked: Sequence[str] | None, *, fresh: bool = False) -> list[Subject]:

@@ -22,14 +22,16 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """A watcher of the runner. `total` is the number of cells in the whole plan."""
+    """A watcher of the runner. `sizes` has the terms of every cell in the plan, by which time left is told."""
 
-    def __init__(self, total: int, stream: TextIO | None = None, *, quiet: bool = False) -> None:
+    def __init__(self, sizes: Sequence[int], stream: TextIO | None = None, *, quiet: bool = False) -> None:
         self._stream = stream or sys.stderr
         self._live = self._stream.isatty() and not quiet
         self._quiet = quiet
-        self._total = total
+        self._total = len(sizes)
+        self._work = sum(map(_work, sizes))
         self._done = 0
+        self._done_work = 0
         self._begin = time.monotonic()
         self._last = 0.0
         self._open: dict[str, CellState] = {}
@@ -45,14 +47,16 @@ class Progress:
             return
         self._last = now
         estimate = median_interval([ns / 1e3 for ns in cell.wall_ns])
+        width = f" ±{estimate.relative_width:.1%}" if len(cell.wall_ns) > 2 else ""
         self._write(
-            f"{self._head(cell)}  {time_text(estimate.value)} ±{estimate.relative_width:.1%}  "
+            f"{self._head(cell)}  {time_text(estimate.value)}{width}  "
             f"{len(cell.wall_ns)}/{stopping.expected_count(cell.wall_ns)} samples  {self._left(stopping)}"
         )
 
     def cell_finished(self, cell: CellState, status: Status, note: str) -> None:
         """A cell has its status."""
         self._done += 1
+        self._done_work += _work(cell.case.labels.get("n"))
         if self._quiet or self._live:
             return
         median = time_text(median_interval(cell.wall_ns).value / 1e3) if cell.wall_ns else ""
@@ -71,14 +75,23 @@ class Progress:
         return f"{labels.get('curve', '')} {shown} {cell.subject.name}"
 
     def _left(self, stopping: Stopping) -> str:
-        """Time left by the share of cells done, counting open ones by their samples."""
-        part = sum(min(1.0, len(c.wall_ns) / stopping.expected_count(c.wall_ns)) for c in self._open.values() if c.open)
-        done = self._done + part
-        if done < 0.5 or not self._total:
+        """Time left by the share of work done, counting open cells by their samples."""
+        part = sum(
+            _work(cell.case.labels.get("n")) * min(1.0, len(cell.wall_ns) / stopping.expected_count(cell.wall_ns))
+            for cell in self._open.values()
+            if cell.open
+        )
+        share = (self._done_work + part) / self._work
+        if not 0.01 < share <= 1:
             return ""
-        left = (time.monotonic() - self._begin) * (self._total - done) / done
+        left = (time.monotonic() - self._begin) * (1 / share - 1)
         return f"{left // 60:.0f}:{left % 60:02.0f} left"
 
     def _write(self, text: str) -> None:
         self._stream.write(f"\r\x1b[K{text[:110]}")
         self._stream.flush()
+
+
+def _work(n: object) -> int:
+    """What a cell of n terms costs in relation to others: its terms, and about 2,000 terms' worth of handling."""
+    return (n if isinstance(n, int) else 0) + 2000

@@ -62,7 +62,7 @@ def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
         versions=version_facts(),
     )
     record.flush(sync=True)
-    progress = Progress(plan.cells, quiet=session.quiet)
+    progress = Progress(plan.sizes, quiet=session.quiet)
     sampler = Sampler(watched_device()[0], pids=lambda: process_ids(plan.subjects)) if session.telemetry else None
     runner = Runner(
         record,
