@@ -54,18 +54,19 @@ class Device:
             out[name] = value
 
     def sample(self) -> Fields:
-        """Moving state: clocks in MHz, P-state, event reasons, power in W, temperature in °C, utilisation in %."""
+        """Moving state: clocks in MHz, P-state, event reasons, power in W, temperature in °C, utilisation in %.
+
+        PCIe throughput is left out: NVML measures it over 20 ms, in which the caller waits.
+        """
         n, h, out = self._nvml, self._handle, Fields()
         self._put(out, "sm_mhz", lambda: n.nvmlDeviceGetClockInfo(h, n.NVML_CLOCK_SM))
         self._put(out, "mem_mhz", lambda: n.nvmlDeviceGetClockInfo(h, n.NVML_CLOCK_MEM))
         self._put(out, "pstate", lambda: n.nvmlDeviceGetPerformanceState(h))
-        self._put(out, "reasons", lambda: _reasons(n.nvmlDeviceGetCurrentClocksEventReasons(h)))
+        self._put(out, "reasons", lambda: _reasons(self._event_reasons(h)))
         self._put(out, "power_w", lambda: n.nvmlDeviceGetPowerUsage(h) / 1000)
         self._put(out, "temperature_c", lambda: n.nvmlDeviceGetTemperature(h, n.NVML_TEMPERATURE_GPU))
         self._put(out, "gpu_util", lambda: n.nvmlDeviceGetUtilizationRates(h).gpu)
         self._put(out, "mem_used", lambda: int(n.nvmlDeviceGetMemoryInfo(h).used))
-        self._put(out, "pcie_tx_kbs", lambda: n.nvmlDeviceGetPcieThroughput(h, n.NVML_PCIE_UTIL_TX_BYTES))
-        self._put(out, "pcie_rx_kbs", lambda: n.nvmlDeviceGetPcieThroughput(h, n.NVML_PCIE_UTIL_RX_BYTES))
         self._put(out, "pids", self._pids)
         out.update(self._gpm.read())
         return out
@@ -75,6 +76,12 @@ class Device:
         out = Fields()
         self._put(out, "sm_mhz", lambda: self._nvml.nvmlDeviceGetClockInfo(self._handle, self._nvml.NVML_CLOCK_SM))
         return float(out["sm_mhz"]) if "sm_mhz" in out else None
+
+    def _event_reasons(self, handle: Any) -> int:
+        """By the call's name since driver 535, else by its older one."""
+        names = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
+        read = next(getattr(self._nvml, name) for name in names if hasattr(self._nvml, name))
+        return int(read(handle))
 
     def _pids(self) -> list[int]:
         processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)
