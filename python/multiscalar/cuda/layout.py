@@ -35,7 +35,8 @@ MAX_TABLE_POINTS: Final = (1 << 30) - 1  # an entry has 30 bits for the index; a
 
 PAIR_THREADS = 128
 FIXUP_ITEMS = 64
-SORT_TILE = 4096
+SORT_THREADS, SORT_TILE = 256, 4096
+MANY_BORDERS = 32768  # from here on throughput counts: join by single threads before the tree
 MAX_BINS, MAX_BIN_BUCKETS = 1024, 2048
 SHARED_BYTES = 48 * 1024  # without opting in to more
 MAX_GROUPED_BUCKETS = 8192  # counters of msm_group: 32 KiB
@@ -121,7 +122,7 @@ class Tuning:
     run: int  # buckets a thread of msm_reduce_runs, a power of two; 1 skips that kernel
     grouped: bool  # group in one block a set, instead of the two-level sort
     pair_rounds: int = 0  # rounds of affine pair addition before the XYZZ accumulation
-    pair_run: int = 16  # sums a thread of a pair tile
+    pair_run: int = 48  # sums a thread of a pair tile, about
     sets_per_pass: int = 0  # sets worked on together; 0 means all. Fewer need less memory
 
 
@@ -353,14 +354,14 @@ def _partition(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, co
         layout.steps.append(Launch(kernel, grid, block, arguments, 0, "sort"))
 
     layout.steps.append(Fill(counts, 4 * count * (2 * bins + sizes.buckets), 0, "sort"))
-    sort("msm_bin_count", digit_grid, 512, digits, counts, shape.n, chunk, bins, low_bits, stride)
-    sort("msm_bin_scatter", digit_grid, 512, digits, counts, cursors, entries, keys, *_entry_map(layout, sizes), first,
+    sort("msm_bin_count", digit_grid, SORT_THREADS, digits, counts, shape.n, chunk, bins, low_bits, stride)
+    sort("msm_bin_scatter", digit_grid, SORT_THREADS, digits, counts, cursors, entries, keys, *_entry_map(layout, sizes), first,
          chunk, bins, low_bits, stride)  # fmt: skip
-    sort("msm_bucket_count", list_grid, 512, counts, keys, buckets, bins, low_bits, chunk, stride)
+    sort("msm_bucket_count", list_grid, SORT_THREADS, counts, keys, buckets, bins, low_bits, chunk, stride)
     sort("msm_bin_lengths", (bins, count), 256, buckets, lengths, bins, low_bits, sizes.pad)
     sort("msm_bucket_offsets", (bins, count), 256, lengths, buckets, offsets, sorted_entries, bins, low_bits, sizes.pad,
          sizes.entries)  # fmt: skip
-    sort("msm_bucket_scatter", list_grid, 512, counts, buckets, entries, keys, sorted_entries, bins, low_bits, chunk,
+    sort("msm_bucket_scatter", list_grid, SORT_THREADS, counts, buckets, entries, keys, sorted_entries, bins, low_bits, chunk,
          stride, sizes.entries)  # fmt: skip
 
 
@@ -374,19 +375,21 @@ def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref
     point = 2 * shape.curve.coordinate_bytes
     resident = 4 if shape.curve.limbs == 8 else 3
     source = Ref("entries")
+    grid = resident * device.multiprocessors
     for k in range(tuning.pair_rounds):
         stride = sizes.entries >> (k + 1)
         target = Ref("points_even" if k % 2 == 0 else "points_odd")
         layout.need(target.buffer, count * stride * point)
-        tiles = count * divide_up(stride, PAIR_THREADS * tuning.pair_run)
-        grid = min(tiles, resident * device.multiprocessors)
-        layout.need("prefixes", grid * tuning.pair_run * PAIR_THREADS * shape.curve.coordinate_bytes)
+        share = divide_up(count * divide_up(stride, PAIR_THREADS), grid)  # rows of a block
+        tiles = max(1, round(share / tuning.pair_run))
+        run, slots = divide_up(share, tiles), resident if tiles > 2 else 1
+        layout.need("prefixes", grid * run * PAIR_THREADS * shape.curve.coordinate_bytes)
         arguments: tuple[Argument, ...]
         if k == 0:
             arguments = (Ref("table"), source, Ref("offsets"), target, Ref("prefixes"), shape.coordinates,
-                         sizes.buckets, count, tuning.pair_run, sizes.entries, stride)  # fmt: skip
+                         sizes.buckets, count, run, slots, sizes.entries, stride)  # fmt: skip
         else:
-            arguments = (source, Ref("offsets"), target, Ref("prefixes"), sizes.buckets, count, k + 1, tuning.pair_run,
+            arguments = (source, Ref("offsets"), target, Ref("prefixes"), sizes.buckets, count, k + 1, run, slots,
                          2 * stride, stride)  # fmt: skip
         kernel = "msm_pairs_points" if k else "msm_pairs_entries"
         layout.steps.append(Launch(kernel, (grid, 1), PAIR_THREADS, arguments, 0, "accumulate"))
@@ -425,9 +428,10 @@ def _fixup(layout: Layout, sizes: Sizes, count: int) -> None:
     items, level = 2 * sizes.slices, 0
     if sizes.slices == 1:
         return  # every bucket lies inside the one slice
-    joined = (Ref("partials_0"), Ref("owners_0"), Ref("buckets"), sizes.slices, sizes.buckets)
-    grid = (divide_up(sizes.slices, 128), count)
-    layout.steps.append(Launch("msm_join", grid, 128, joined, 0, "accumulate"))
+    if count * sizes.slices >= MANY_BORDERS:
+        joined = (Ref("partials_0"), Ref("owners_0"), Ref("buckets"), sizes.slices, sizes.buckets)
+        grid = (divide_up(sizes.slices, 128), count)
+        layout.steps.append(Launch("msm_join", grid, 128, joined, 0, "accumulate"))
     while True:
         blocks = divide_up(items, FIXUP_ITEMS)
         here, there = level % 2, (level + 1) % 2

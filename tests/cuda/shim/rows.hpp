@@ -55,14 +55,12 @@ struct Rows {
 
     static void shift_reduce_one(Words& x, Words& y, const Words& p) { shift_reduce(x, y, p, 0xffffffffu); }
 
-    static void square(u32 (&wide)[2 * N], const Words& a) { product(wide, a, a); }
-
-    static void product(u32 (&wide)[2 * N], const Words& a, const Words& b) {
+    static void square(u32 (&wide)[2 * N], const Words& a) {
         for (u32& word : wide) word = 0;
         for (int i = 0; i < N; i++) {
             u64 carry = 0;
             for (int j = 0; j < N; j++) {
-                carry += u64(a[i]) * b[j] + wide[i + j];
+                carry += u64(a[i]) * a[j] + wide[i + j];
                 wide[i + j] = u32(carry);
                 carry >>= 32;
             }

@@ -31,7 +31,7 @@ static __device__ __forceinline__ Fe octet_add(const Fe& p, const Fe& q) {
     Fe a = fe_from_lane(p, left), b = fe_from_lane(q, left);
     a = fe_select(sum, add(a, fe_from_lane(p, right)), a);
     b = fe_select(sum, add(b, fe_from_lane(q, right)), b);
-    Fe t = mul_soon(a, b);
+    Fe t = mul(a, b);
     // xy, yz, xz in lanes 3 to 5.
     Fe cross = add(fe_from_lane(t, by_lane(0x00010000)), fe_from_lane(t, by_lane(0x00221000)));
     t = fe_select(sum, sub(t, cross), t);
@@ -44,7 +44,7 @@ static __device__ __forceinline__ Fe octet_add(const Fe& p, const Fe& q) {
     Fe other = fe_from_lane(t, by_lane(0x00000120));
     t = fe_select(lane == 1, sub(t, other), fe_select(lane == 2, add(t, other), t));
     // Level 2: X = xy minus - yz xz', Y = plus minus + xx3 xz', Z = yz plus + xx3 xy.
-    Fe product = mul_soon(fe_from_lane(t, by_lane(0x00040243)), fe_from_lane(t, by_lane(0x00325151)));
+    Fe product = mul(fe_from_lane(t, by_lane(0x00040243)), fe_from_lane(t, by_lane(0x00325151)));
     other = fe_from_lane(product, lane ^ 1);
     return fe_select(lane == 0, sub(product, other), add(product, other));
 }
@@ -52,7 +52,7 @@ static __device__ __forceinline__ Fe octet_add(const Fe& p, const Fe& q) {
 static __device__ __forceinline__ Fe octet_double(const Fe& p) {
     int lane = octet_lane();
     // Level 1: s = YY, t = ZZ, XY, YZ in lanes 0 to 3.
-    Fe product = mul_soon(fe_from_lane(p, by_lane(0x00002042)), fe_from_lane(p, by_lane(0x00004242)));
+    Fe product = mul(fe_from_lane(p, by_lane(0x00002042)), fe_from_lane(p, by_lane(0x00004242)));
     Fe s = fe_from_lane(product, 0), t = fe_from_lane(product, 1), xy = fe_from_lane(product, 2);
     Fe nine = mul_small(t, curve::B9);
     if (curve::B_NEGATIVE) nine = sub(fe_zero(), nine);
@@ -60,7 +60,7 @@ static __device__ __forceinline__ Fe octet_double(const Fe& p) {
     Fe plus_or_minus = fe_select(lane == 0, sub(s, nine), add(s, nine));
     Fe a = fe_select(lane == 0, xy, fe_select(lane == 1, plus_or_minus, fe_select(lane == 2, t, s)));
     Fe b = fe_select(lane <= 1, plus_or_minus, fe_select(lane == 2, t, product));
-    Fe q = mul_soon(a, b);
+    Fe q = mul(a, b);
     u32 factor = lane == 0 ? 2 : lane == 2 ? curve::B108_FIRST : lane == 3 ? 8 : 1;
     q = mul_small(q, factor);
     if (curve::B108_SECOND != 1) q = mul_small(q, lane == 2 ? curve::B108_SECOND : 1);

@@ -142,14 +142,6 @@ static __device__ __forceinline__ Fe sqr(const Fe& a) {
     return fe_reduce_wide(wide);
 }
 
-// a b / R for a lone warp: product and reduction as separate chains, which overlap where `mul` waits for itself. A few more
-// adds and registers, so not for kernels that fill the multiplier anyway.
-static __device__ __forceinline__ Fe mul_soon(const Fe& a, const Fe& b) {
-    u32 wide[2 * curve::N];
-    Rows<curve::N>::product(wide, a.v, b.v);
-    return fe_reduce_wide(wide);
-}
-
 // Canonical integer, any value below 2^(32 N), into Montgomery form; and back to the canonical integer.
 static __device__ __forceinline__ Fe to_montgomery(const Fe& a) { return mul(a, fe_constant(curve::R2)); }
 static __device__ __forceinline__ Fe from_montgomery(const Fe& a) {

@@ -104,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
     Sums sums = {buckets_out + u64(set) * buckets * (4 * curve::N), partials + u64(set) * slices * (8 * curve::N),
                  owners + u64(set) * slices * 2};
     accumulate_slice(offsets + u64(set) * (buckets + 1), buckets, shift, slice, t, sums, [&](u32 position) {
-        const u32* at = list + u64(position) * (2 * curve::N);
-        return Affine{load_fe_line(at), load_fe_line(at + curve::N)};
+        const u32* x = list + u64(position) * curve::N;  // all x of the set, then all y
+        return Affine{load_fe(x), load_fe(x + u64(point_stride) * curve::N)};
     });
 }

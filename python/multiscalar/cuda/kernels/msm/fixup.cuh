@@ -10,7 +10,7 @@
 //
 // Cost: join 12M + 2S a border; fixup log2(FIXUP_ITEMS) octet additions deep a level, all levels together log2(slices).
 
-constexpr u32 JOINED = SIGN, JOIN_LENGTH = 4, FIXUP_OCTETS = 32, FIXUP_ITEMS = 2 * FIXUP_OCTETS;
+constexpr u32 JOINED = SIGN, JOIN_LENGTH = 8, FIXUP_OCTETS = 32, FIXUP_ITEMS = 2 * FIXUP_OCTETS;
 
 // grid (ceil(slices / 128), sets).
 extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
@@ -24,7 +24,10 @@ extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
     if (last - first > JOIN_LENGTH) return;
     const u32* from = partials + u64(set) * slices * (8 * curve::N);
     Xyzz sum = load_xyzz(from + u64(first) * (4 * curve::N));
-    for (u32 item = first + 1; item < last; item++) xyzz_add(sum, load_xyzz(from + u64(item) * (4 * curve::N)));
+    for (u32 item = first + 1; item < last; item++) {
+        Xyzz next = load_xyzz(from + u64(item) * (4 * curve::N));
+        if (!is_infinity(next)) xyzz_add(sum, next);  // the second slot of a slice inside the bucket is empty
+    }
     store_xyzz(buckets_out + (u64(set) * buckets + bucket) * (4 * curve::N), sum);
     for (u32 item = first; item < last; item++) mine[item] = bucket | JOINED;
 }

@@ -1,12 +1,15 @@
 // Rounds of pairwise affine addition: halves every bucket's list of points, with one inversion for thousands of sums.
 //
-// Output point i of a set is the sum of inputs 2i and 2i + 1, which the padding puts in the same bucket. A block owns a
-// tile of 128 x `run` sums:
+// Output point i of a set is the sum of inputs 2i and 2i + 1, which the padding puts in the same bucket. The sums of all
+// sets form one list, of which each block gets an equal share; it works through it in tiles of 128 x `run` sums:
 //   1. forward: each thread multiplies up the denominators of its sums, keeping the prefix products in scratch;
-//   2. a product tree over the 128 threads, one inversion by lane 0 (the other blocks of the multiprocessor hide its
-//      20 us), the tree downwards;
+//   2. a product tree over the 128 threads, one inversion by lane 0, the tree downwards;
 //   3. backward: each sum's inverse is the running inverse times the prefix; then slope, x, y.
+// Step 1 waits for memory, step 2 for one lane, step 3 for the multiplier: they hide each other only if the blocks of a
+// multiprocessor are in different steps, so the first tile of a block is shortened by its place there.
 // Exceptional pairs (equal, opposite, one or both missing) are told apart in both passes by the same test.
+//
+// Points between rounds are kept as an array of x and an array of y for each set: the forward pass reads x only.
 //
 // Cost: 5M + 1S a sum and an inversion a tile, against 8M + 2S for an XYZZ addition.
 // Source: Montgomery's trick (Math. Comp. 1987); affine formulas.
@@ -26,41 +29,45 @@ struct EntrySource {
     const u32* list;
 
     __device__ __forceinline__ PairKey key(u32 i) const { return {{list[2 * i], list[2 * i + 1]}}; }
-    __device__ __forceinline__ const u32* record(u32 entry) const {
-        return table.records + u64(entry & INDEX) * (table.coordinates * curve::N);
+    __device__ __forceinline__ const u32* x_at(u32 entry) const {
+        return table.records + u64(entry & INDEX) * (table.coordinates * curve::N) + (entry & PHI ? 2 * curve::N : 0);
+    }
+    __device__ __forceinline__ const u32* y_at(u32 entry) const {
+        return table.records + u64(entry & INDEX) * (table.coordinates * curve::N) + curve::N;
     }
     __device__ __forceinline__ Fe x(const PairKey& key, u32, u32 side) const {
-        u32 entry = key.v[side];
-        return entry == NONE ? fe_zero() : load_fe_line(record(entry) + (entry & PHI ? 2 * curve::N : 0));
+        return key.v[side] == NONE ? fe_zero() : load_fe(x_at(key.v[side]));
+    }
+    __device__ __forceinline__ Fe x_again(const PairKey& key, u32, u32 side) const {
+        return key.v[side] == NONE ? fe_zero() : load_fe_line(x_at(key.v[side]));
     }
     __device__ __forceinline__ Fe y(const PairKey& key, u32, u32 side) const {
         u32 entry = key.v[side];
         if (entry == NONE) return fe_zero();
-        Fe y = load_fe_line(record(entry) + curve::N);
+        Fe y = load_fe_line(y_at(entry));
         return entry & SIGN && fe_bits(y) ? neg(y) : y;
     }
     __device__ __forceinline__ void prefetch(const PairKey& key, u32) const {
 #pragma unroll
         for (u32 side = 0; side < 2; side++)
-            if (key.v[side] != NONE) {
-                prefetch_line(record(key.v[side]) + (key.v[side] & PHI ? 2 * curve::N : 0));
-                prefetch_line(record(key.v[side]) + curve::N);
-            }
+            if (key.v[side] != NONE) prefetch_line(x_at(key.v[side])), prefetch_line(y_at(key.v[side]));
     }
 };
 
 struct PointSource {
-    const u32* points;
+    const u32 *xs, *ys;
 
     __device__ __forceinline__ PairKey key(u32) const { return {{0, 0}}; }
-    __device__ __forceinline__ const u32* at(u32 i, u32 side) const { return points + (2 * u64(i) + side) * (2 * curve::N); }
-    __device__ __forceinline__ Fe x(const PairKey&, u32 i, u32 side) const { return load_fe_line(at(i, side)); }
+    __device__ __forceinline__ Fe x(const PairKey&, u32 i, u32 side) const {
+        return load_fe(xs + (2 * u64(i) + side) * curve::N);
+    }
+    __device__ __forceinline__ Fe x_again(const PairKey& key, u32 i, u32 side) const { return x(key, i, side); }
     __device__ __forceinline__ Fe y(const PairKey&, u32 i, u32 side) const {
-        return load_fe_line(at(i, side) + curve::N);
+        return load_fe(ys + (2 * u64(i) + side) * curve::N);
     }
     __device__ __forceinline__ void prefetch(const PairKey&, u32 i) const {
-#pragma unroll
-        for (u32 word = 0; word < 4 * curve::N; word += 16) prefetch_line(at(i, 0) + word);
+        prefetch_line(xs + 2 * u64(i) * curve::N), prefetch_line(xs + (2 * u64(i) + 1) * curve::N);
+        prefetch_line(ys + 2 * u64(i) * curve::N), prefetch_line(ys + (2 * u64(i) + 1) * curve::N);
     }
 };
 
@@ -158,7 +165,7 @@ static __device__ __forceinline__ Fe pairs_forward(const Source& source, u32 fir
 
 // Backward: `running` is the inverse of the product of all denominators of this thread.
 template <typename Source>
-static __device__ __forceinline__ void pairs_backward(const Source& source, u32* out, u32 first, u32 length, u32 run,
+static __device__ __forceinline__ void pairs_backward(const Source& source, u32* xs, u32* ys, u32 first, u32 length, u32 run,
                                                       const Quad* scratch, Fe running) {
     u32 i = first + (run - 1) * PAIR_THREADS + threadIdx.x;
     PairKey ahead = source.key(i < length ? i : first);
@@ -171,7 +178,8 @@ static __device__ __forceinline__ void pairs_backward(const Source& source, u32*
             scratch_prefetch(scratch, k - 1);
         }
         if (i >= length) continue;
-        Fe x1 = source.x(key, i, 0), x2 = source.x(key, i, 1), y1 = source.y(key, i, 0), y2 = source.y(key, i, 1);
+        Fe x1 = source.x_again(key, i, 0), x2 = source.x_again(key, i, 1);
+        Fe y1 = source.y(key, i, 0), y2 = source.y(key, i, 1);
         Fe prefix = scratch_load(scratch, k);
         Fe dx = sub(x2, x1);
         PairCase kind = pair_case(x1, x2, dx, [&](u32 side) { return side ? y2 : y1; });
@@ -189,26 +197,41 @@ static __device__ __forceinline__ void pairs_backward(const Source& source, u32*
             sum.x = sub(sub(sqr(slope), x1), x2);
             sum.y = sub(mul(slope, sub(x1, sum.x)), y1);
         }
-        store_affine(out + u64(i) * (2 * curve::N), sum);
+        store_fe(xs + u64(i) * curve::N, sum.x), store_fe(ys + u64(i) * curve::N, sum.y);
     }
 }
 
-// Walks the tiles of all sets with a fixed grid. `shift`: pair rounds after this one, so lengths are offsets >> shift.
+// The block's share of the sums of all sets, tile by tile. `shift`: pair rounds up to and with this one, so a set has
+// offsets[buckets] >> shift sums; `slots`: blocks of a multiprocessor, for the stagger.
 template <typename MakeSource>
 static __device__ __forceinline__ void pairs_all(const MakeSource& make, const u32* offsets, u32* out, Quad* scratch,
-                                                 u32 buckets, u32 sets, u32 shift, u32 run, u32 out_stride) {
+                                                 u32 buckets, u32 sets, u32 shift, u32 run, u32 slots, u32 out_stride) {
     __shared__ Fe tree[2 * PAIR_THREADS];
-    u32 tile_sums = PAIR_THREADS * run;
-    u32 tiles = (out_stride + tile_sums - 1) / tile_sums;
+    const u32* lengths = offsets + buckets;  // of set s at lengths[s (buckets + 1)]
+    u64 rows = 0;                            // of 128 sums
+    for (u32 set = 0; set < sets; set++)
+        rows += ((lengths[u64(set) * (buckets + 1)] >> shift) + PAIR_THREADS - 1) / PAIR_THREADS;
+    u64 begin = rows * blockIdx.x / gridDim.x, end = rows * (blockIdx.x + 1) / gridDim.x;
     Quad* mine = scratch + u64(blockIdx.x) * (run * (curve::N / 4) * PAIR_THREADS);
-    for (u32 tile = blockIdx.x; tile < tiles * sets; tile += gridDim.x) {
-        u32 set = tile / tiles, first = tile % tiles * tile_sums;
-        u32 length = offsets[u64(set) * (buckets + 1) + buckets] >> shift;
-        if (first >= length) continue;
+    u32 limit = run * (blockIdx.x * slots / gridDim.x % slots + 1) / slots;  // rows of the first tile
+    u32 set = 0;
+    u64 set_begin = 0;
+    while (begin < end) {
+        u32 length = lengths[u64(set) * (buckets + 1)] >> shift;
+        u64 set_end = set_begin + (length + PAIR_THREADS - 1) / PAIR_THREADS;
+        if (begin >= set_end) {
+            set++, set_begin = set_end;
+            continue;
+        }
+        u64 last = set_end < end ? set_end : end;
+        u32 height = u32(last - begin) < limit ? u32(last - begin) : limit, first = u32(begin - set_begin) * PAIR_THREADS;
+        limit = run;
         auto source = make(set);
-        Fe product = pairs_forward(source, first, length, run, mine);
+        u32* xs = out + u64(set) * out_stride * (2 * curve::N);
+        Fe product = pairs_forward(source, first, length, height, mine);
         Fe inverted = block_inverse(product, tree);
-        pairs_backward(source, out + u64(set) * out_stride * (2 * curve::N), first, length, run, mine, inverted);
+        pairs_backward(source, xs, xs + u64(out_stride) * curve::N, first, length, height, mine, inverted);
+        begin += height;
         __syncthreads();
     }
 }
@@ -216,16 +239,19 @@ static __device__ __forceinline__ void pairs_all(const MakeSource& make, const u
 // First round. grid: any; scratch: gridDim.x x run x 128 elements. out_stride >= entry_stride / 2.
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS, curve::N == 8 ? 4 : 3)
     msm_pairs_entries(const u32* table, const u32* entries, const u32* offsets, u32* out, u32* scratch, u32 coordinates,
-                      u32 buckets, u32 sets, u32 run, u32 entry_stride, u32 out_stride) {
+                      u32 buckets, u32 sets, u32 run, u32 slots, u32 entry_stride, u32 out_stride) {
     Table records = {table, coordinates};
     pairs_all([&](u32 set) { return EntrySource{records, entries + u64(set) * entry_stride}; }, offsets, out,
-              reinterpret_cast<Quad*>(scratch), buckets, sets, 1, run, out_stride);
+              reinterpret_cast<Quad*>(scratch), buckets, sets, 1, run, slots, out_stride);
 }
 
 // Later rounds: `shift` = 2, 3, ...; in_stride and out_stride in points.
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS, curve::N == 8 ? 4 : 3)
     msm_pairs_points(const u32* points, const u32* offsets, u32* out, u32* scratch, u32 buckets, u32 sets, u32 shift,
-                     u32 run, u32 in_stride, u32 out_stride) {
-    pairs_all([&](u32 set) { return PointSource{points + u64(set) * in_stride * (2 * curve::N)}; }, offsets, out,
-              reinterpret_cast<Quad*>(scratch), buckets, sets, shift, run, out_stride);
+                     u32 run, u32 slots, u32 in_stride, u32 out_stride) {
+    auto make = [&](u32 set) {
+        const u32* xs = points + u64(set) * in_stride * (2 * curve::N);
+        return PointSource{xs, xs + u64(in_stride) * curve::N};
+    };
+    pairs_all(make, offsets, out, reinterpret_cast<Quad*>(scratch), buckets, sets, shift, run, slots, out_stride);
 }

@@ -13,7 +13,7 @@
 //
 // Cost: about 40 bytes of traffic an entry. Targets (bins, or buckets of a bin) are at most MAX_TARGETS.
 
-constexpr u32 MAX_TARGETS = 2048, SORT_THREADS = 512, TILE_ROUNDS = 8, TILE = SORT_THREADS * TILE_ROUNDS;
+constexpr u32 MAX_TARGETS = 2048, SORT_THREADS = 256, TILE_ROUNDS = 16, TILE = SORT_THREADS * TILE_ROUNDS;
 
 static __device__ __forceinline__ u32 round_up(u32 value, u32 multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -57,35 +57,36 @@ static __device__ __forceinline__ void count_targets(u32* counts, u32 targets, u
     __syncthreads();
 }
 
-// Scatters the chunk tile by tile; space.cursors holds the first free place of each target. `write(place, target, entry)`.
+// Scatters the chunk tile by tile; space.cursors holds the first free place of each target. `write(place, entry)`.
 template <typename Read, typename Write>
 static __device__ __forceinline__ void scatter_tiles(SortSpace& space, u32 targets, u32 begin, u32 end, const Read& read,
                                                      const Write& write) {
+    constexpr u32 ABSENT = NONE;
     for (u32 tile = begin; tile < end; tile += TILE) {
-        u32 target[TILE_ROUNDS], entry[TILE_ROUNDS], rank[TILE_ROUNDS];
-        bool present[TILE_ROUNDS];
+        u32 ranks[TILE_ROUNDS];  // rank in the tile among its target's items, and the target
         clear_targets(space.starts, targets);
 #pragma unroll
         for (u32 k = 0; k < TILE_ROUNDS; k++) {
-            u32 i = tile + k * SORT_THREADS + threadIdx.x;
-            target[k] = 0, entry[k] = 0;
-            present[k] = i < end && read(i, target[k], entry[k]);
+            u32 i = tile + k * SORT_THREADS + threadIdx.x, target = 0, entry = 0;
+            bool present = i < end && read(i, target, entry);
+            u32 rank = count_one(space.starts, target, present);
+            ranks[k] = present ? rank << 16 | target : ABSENT;
         }
-#pragma unroll
-        for (u32 k = 0; k < TILE_ROUNDS; k++) rank[k] = count_one(space.starts, target[k], present[k]);
         __syncthreads();
         u32 total = scan_targets(space.starts, targets, space.scratch);
         __syncthreads();
 #pragma unroll
         for (u32 k = 0; k < TILE_ROUNDS; k++)
-            if (present[k]) {
-                u32 at = space.starts[target[k]] + rank[k];
-                space.entries[at] = entry[k], space.targets[at] = (unsigned short)target[k];
+            if (ranks[k] != ABSENT) {
+                u32 target = 0, entry = 0;
+                read(tile + k * SORT_THREADS + threadIdx.x, target, entry);  // again, from the cache
+                u32 at = space.starts[ranks[k] & 0xffff] + (ranks[k] >> 16);
+                space.entries[at] = entry, space.targets[at] = (unsigned short)target;
             }
         __syncthreads();
         for (u32 at = threadIdx.x; at < total; at += SORT_THREADS) {
             u32 to = space.targets[at];
-            write(space.cursors[to] + at - space.starts[to], to, space.entries[at]);
+            write(space.cursors[to] + at - space.starts[to], space.entries[at]);
         }
         __syncthreads();
         for (u32 b = threadIdx.x; b < targets; b += SORT_THREADS)
@@ -107,7 +108,7 @@ struct DigitChunk {
 };
 
 // grid (chunks halves parts, sets); bin_counts start at zero.
-extern "C" __global__ void __launch_bounds__(SORT_THREADS)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4)
     msm_bin_count(const u32* digits, u32* bin_counts, u32 n, u32 chunk, u32 bins, u32 low_bits, u32 digit_stride) {
     __shared__ u32 counts[MAX_TARGETS];
     DigitChunk mine(n, chunk);
@@ -122,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS)
 }
 
 // grid (chunks halves parts, sets); bin_cursors start at zero. A binned item is its entry and its low digit bits.
-extern "C" __global__ void __launch_bounds__(SORT_THREADS)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4)
     msm_bin_scatter(const u32* digits, const u32* bin_counts, u32* bin_cursors, u32* binned_entries,
                     unsigned short* binned_keys, u32 n, u32 halves, u32 parts, u32 points, u32 own_bases, u32 groups,
                     u32 first_set, u32 chunk, u32 bins, u32 low_bits, u32 digit_stride) {
@@ -148,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS)
     __syncthreads();
     u32* entries = binned_entries + u64(set) * digit_stride;
     unsigned short* keys = binned_keys + u64(set) * digit_stride;
-    scatter_tiles(space, bins, mine.begin, mine.end, read, [&](u32 place, u32, u32 i) {
+    scatter_tiles(space, bins, mine.begin, mine.end, read, [&](u32 place, u32 i) {
         u32 digit = from[i];  // in the cache: the tile has just been read
         entries[place] = entry_of(map, mine.block, i, digit);
         keys[place] = (unsigned short)(((digit & ~SIGN) - 1) & ((1u << low_bits) - 1));
@@ -178,7 +179,7 @@ static __device__ __forceinline__ void for_bins(const u32* bin_counts, u32 bins,
 constexpr u32 MAX_BINS = 1024;
 
 // grid (chunks, sets); bucket_counts, one word a bucket with stride `stride`, start at zero.
-extern "C" __global__ void __launch_bounds__(SORT_THREADS)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4)
     msm_bucket_count(const u32* bin_counts, const unsigned short* binned_keys, u32* bucket_counts, u32 bins, u32 low_bits,
                      u32 chunk, u32 digit_stride) {
     __shared__ u32 counts[MAX_TARGETS], places[MAX_BINS + 1], scratch[33];
@@ -233,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // grid (chunks, sets).
-extern "C" __global__ void __launch_bounds__(SORT_THREADS)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4)
     msm_bucket_scatter(const u32* bin_counts, u32* bucket_cursors, const u32* binned_entries,
                        const unsigned short* binned_keys, u32* entries, u32 bins, u32 low_bits, u32 chunk,
                        u32 digit_stride, u32 entry_stride) {
@@ -253,6 +254,6 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS)
         for (u32 b = threadIdx.x; b < local; b += blockDim.x)
             if (space.cursors[b]) space.cursors[b] = atomicAdd(&cursors[b], space.cursors[b]);
         __syncthreads();
-        scatter_tiles(space, local, begin, end, read, [&](u32 place, u32, u32 entry) { to[place] = entry; });
+        scatter_tiles(space, local, begin, end, read, [&](u32 place, u32 entry) { to[place] = entry; });
     });
 }
