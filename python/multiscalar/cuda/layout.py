@@ -355,14 +355,14 @@ def _partition(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, co
 
     layout.steps.append(Fill(counts, 4 * count * (2 * bins + sizes.buckets), 0, "sort"))
     sort("msm_bin_count", digit_grid, SORT_THREADS, digits, counts, shape.n, chunk, bins, low_bits, stride)
-    sort("msm_bin_scatter", digit_grid, SORT_THREADS, digits, counts, cursors, entries, keys, *_entry_map(layout, sizes), first,
-         chunk, bins, low_bits, stride)  # fmt: skip
+    sort("msm_bin_scatter", digit_grid, SORT_THREADS, digits, counts, cursors, entries, keys,
+         *_entry_map(layout, sizes), first, chunk, bins, low_bits, stride)  # fmt: skip
     sort("msm_bucket_count", list_grid, SORT_THREADS, counts, keys, buckets, bins, low_bits, chunk, stride)
     sort("msm_bin_lengths", (bins, count), 256, buckets, lengths, bins, low_bits, sizes.pad)
     sort("msm_bucket_offsets", (bins, count), 256, lengths, buckets, offsets, sorted_entries, bins, low_bits, sizes.pad,
          sizes.entries)  # fmt: skip
-    sort("msm_bucket_scatter", list_grid, SORT_THREADS, counts, buckets, entries, keys, sorted_entries, bins, low_bits, chunk,
-         stride, sizes.entries)  # fmt: skip
+    sort("msm_bucket_scatter", list_grid, SORT_THREADS, counts, buckets, entries, keys, sorted_entries, bins,
+         low_bits, chunk, stride, sizes.entries)  # fmt: skip
 
 
 def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref | None:
@@ -458,11 +458,11 @@ def _tree_shared(limbs: int, lists: int, levels: int) -> tuple[int, int]:
     return first * point, 4 * (first + second) * point
 
 
-def _tree_levels(limbs: int, lists: int, bits: int, shared: int) -> list[int]:
+def tree_levels(limbs: int, lists: int, bits: int) -> list[int]:
     """How many halvings each launch does: as few launches as shared memory allows, the last one with five or so."""
     levels: list[int] = []
     while True:
-        fits = max(q for q in range(bits + 1) if _tree_shared(limbs, lists, q)[1] <= shared)
+        fits = max(q for q in range(bits + 1) if _tree_shared(limbs, lists, q)[1] <= SHARED_BYTES)
         fits = min(fits, 7)
         if fits >= bits:
             return [*levels, bits]
@@ -482,7 +482,7 @@ def _reduce(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count
         arguments: tuple[Argument, ...] = (source, offsets, Ref("lists_0"), sizes.buckets, run)
         steps.append(Launch("msm_reduce_runs", (divide_up(elements, 128), count), 128, arguments, 0, "reduce"))
         source, lists = Ref("lists_0"), 2
-    levels = _tree_levels(limbs, lists, elements.bit_length() - 1, min(device.shared_bytes, SHARED_BYTES))
+    levels = tree_levels(limbs, lists, elements.bit_length() - 1)
     for k, level in enumerate(levels):
         half, shared = _tree_shared(limbs, lists, level)
         place = offsets if source.buffer == "buckets" else None

@@ -13,10 +13,10 @@ from typing import Final
 
 from ..errors import OptionError
 from .layout import MAX_BINS, MAX_GROUPED_BUCKETS, CurveShape, DeviceShape, Shape, Sizes, Tuning, divide_up
-from .tuning import MAX_WIDTH, estimate, pair_run
+from .tuning import MAX_WIDTH, estimate
 from .tuning import tune as best_tuning
 
-GLV_MAX_N: Final = 1 << 17  # above it the doublings that the endomorphism saves cost less than its larger table
+GLV_MAX_N: Final = 1 << 22  # above it the doublings that the endomorphism saves cost less than its larger table
 FORCED_ROUNDS: Final = 2  # for a caller who wants pairs where the model would not
 PATHS: Final = ("grouped", "sorted", "pairs")
 
@@ -50,8 +50,7 @@ def tune(shape: Shape, device: DeviceShape, windows: int = 0, path: str | None =
             accepted=f"{', '.join(PATHS)}, None; windows of 3 to {MAX_WIDTH} bits, grouped up to 14 bits",
             hint="Leave path and window out: the cost model knows which are fastest.",
         )
-    best = min(found, key=lambda tuning: estimate(shape, tuning, device).total)
-    return replace(best, pair_run=pair_run(Sizes(shape, best), device)) if best.pair_rounds else best
+    return min(found, key=lambda tuning: estimate(shape, tuning, device).total)
 
 
 def _possible(shape: Shape, windows: int) -> Iterator[Tuning]:

@@ -6,7 +6,7 @@ chain of one thread or octet). The constants were measured on an H200 (docs/gpu-
 number of multiprocessors, latency does not, which is near enough for a choice on other devices: near the optimum the
 cost is flat.
 
-All times are in microseconds.
+All times are in microseconds, throughputs in microseconds per million, that is picoseconds each.
 """
 
 from __future__ import annotations
@@ -17,45 +17,52 @@ from functools import lru_cache
 from math import ceil, exp
 
 from .layout import (
+    FIXUP_ITEMS,
+    MANY_BORDERS,
     MAX_BINS,
     MAX_GROUPED_BUCKETS,
-    PAIR_THREADS,
     DeviceShape,
     Shape,
     Sizes,
     Tuning,
     divide_up,
+    tree_levels,
 )
 
 MEASURED_MULTIPROCESSORS = 132
 MAX_WIDTH = 22  # buckets of a set: at most MAX_BINS bins of MAX_BIN_BUCKETS
-MAX_GROUPED_CANDIDATES = 1 << 15  # beyond, six launches of the sort beat one block a set
-LARGEST_PAIR_RUN = 40
+MAX_GROUPED_CANDIDATES = 1 << 16  # beyond, the sort is always better than one block a set
 LONGEST_SLICE = 96
+TREE_OCTETS = 32
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Measured on an H200: throughput in us per million, latency in us."""
+    """What the kernels reach on an H200, by limbs: latency of one, throughput of many."""
 
     resident: int  # threads of a multiprocessor in the heavy kernels
-    add_affine: float  # XYZZ += affine, throughput
-    add_affine_latency: float
-    pair: float  # affine pair addition, all passes, throughput
-    add_full: float  # homogeneous addition, throughput
-    add_full_latency: float
-    octet_add: float  # latency
-    octet_double: float
+    affine_latency: float  # XYZZ += affine
+    affine: float
+    pair_first: float  # affine pair addition, all passes: table entries
+    pair_later: float  # points of an earlier round
+    inversion: float  # of a tile, with its product tree
+    join_latency: float
+    join: float
+    full_latency: float  # homogeneous addition by one thread
+    full: float
+    octet_latency: float  # addition by an octet
+    octet: float
+    double_latency: float  # doubling by an octet
 
 
 RATES = {
-    8: Rates(512, 167.0, 4.6, 125.0, 230.0, 6.0, 1.2, 1.1),
-    12: Rates(384, 400.0, 9.6, 265.0, 500.0, 13.0, 2.3, 2.1),
+    8: Rates(512, 4.6, 168.0, 150.0, 118.0, 28.0, 30.0, 320.0, 7.0, 290.0, 1.6, 500.0, 1.12),
+    12: Rates(384, 9.8, 440.0, 290.0, 250.0, 45.0, 70.0, 730.0, 15.0, 640.0, 2.6, 1200.0, 2.1),
 }
-LAUNCH = 2.5  # a step of a graph, start and drain
-DIGIT = 47.0  # a scalar and 13 windows, per million
-SORT_ENTRY, SORT_FIXED = 25.0, 12.0
-GROUP_FIXED, GROUP_SWEEP = 10.0, 1.6  # per 1,024 candidates of a set
+LAUNCH = 4.0  # a step of a graph: start, first instructions, drain
+DIGITS_LATENCY, DIGIT, DIGIT_GLV = 16.0, 2.1, 5.0
+SORT_STEPS, SORT_LATENCY, SORT_ENTRY = 7, 70.0, 32.0
+GROUP_LATENCY, GROUP_SWEEP = 8.0, 2.0  # a sweep is 1,024 candidates of a set
 
 
 @dataclass(frozen=True)
@@ -73,116 +80,160 @@ class Cost:
         return self.digits + self.sort + self.accumulate + self.reduce + self.combine
 
 
-def occupied_buckets(sizes: Sizes) -> float:
-    """Expected number of nonempty buckets of all sets, for uniform scalars."""
-    load = sizes.candidates / sizes.buckets
-    return sizes.sets * sizes.buckets * (1 - exp(-load))
+@dataclass(frozen=True)
+class Model:
+    """One tuning of one shape on one device, uniform scalars."""
 
+    sizes: Sizes
+    device: DeviceShape
 
-def expected_listed(sizes: Sizes) -> float:
-    """Expected list positions of all sets when accumulation begins: half a pad a bucket is padding."""
-    padding = occupied_buckets(sizes) * (sizes.pad - 1) / 2
-    return (sizes.sets * sizes.candidates + padding) / sizes.pad
+    @property
+    def rates(self) -> Rates:
+        return RATES[self.sizes.shape.curve.limbs]
 
+    @property
+    def million(self) -> float:
+        """Scales throughputs to this device and to one item."""
+        return MEASURED_MULTIPROCESSORS / self.device.multiprocessors / 1e6
 
-def waves(work: float, device: DeviceShape, rates: Rates) -> tuple[int, float]:
-    """Rounds of a full device that `work` threads make, and how full they are."""
-    resident = device.multiprocessors * rates.resident
-    count = max(1, ceil(work / resident))
-    return count, work / (count * resident)
+    @property
+    def resident(self) -> int:
+        return self.device.multiprocessors * self.rates.resident
+
+    @property
+    def reachable(self) -> float:
+        """Buckets of all sets that a digit can reach: narrow windows use half of theirs."""
+        sizes = self.sizes
+        windows = sizes.tuning.windows
+        wide = sizes.bits % windows or windows
+        return sizes.sets * sizes.buckets * (wide + (windows - wide) / 2) / windows
+
+    @property
+    def occupied(self) -> float:
+        """Buckets of all sets that get an entry."""
+        reachable = self.reachable
+        return reachable * (1 - exp(-self.sizes.sets * self.sizes.candidates / reachable))
+
+    @property
+    def listed(self) -> float:
+        """List positions of all sets when accumulation begins: half a pad a bucket is padding."""
+        sizes = self.sizes
+        return (sizes.sets * sizes.candidates + self.occupied * (sizes.pad - 1) / 2) / sizes.pad
+
+    def threads(self, count: float, steps: float, latency: float, throughput: float) -> float:
+        """`count` threads of `steps` operations each, in waves of a full device."""
+        waves = max(1, ceil(count / self.resident))
+        work = count / waves * throughput * self.million
+        return waves * steps * max(latency, work)
+
+    def digits(self) -> float:
+        sizes = self.sizes
+        each = DIGIT_GLV if sizes.shape.glv else DIGIT
+        return 2 * LAUNCH + DIGITS_LATENCY + sizes.sets * sizes.candidates * each * self.million
+
+    def sort(self) -> float:
+        sizes = self.sizes
+        if sizes.tuning.grouped:
+            waves = ceil(sizes.sets / (2 * self.device.multiprocessors))
+            return LAUNCH + waves * (GROUP_LATENCY + GROUP_SWEEP * sizes.candidates / 1024)
+        return SORT_STEPS * LAUNCH + SORT_LATENCY + sizes.sets * sizes.candidates * SORT_ENTRY * self.million
+
+    def pairs(self) -> float:
+        sizes, rates, total = self.sizes, self.rates, 0.0
+        for k in range(sizes.tuning.pair_rounds):
+            sums = (sizes.sets * sizes.candidates + self.occupied * (sizes.pad - 1) / 2) / 2 ** (k + 1)
+            rows = sums / self.resident
+            tiles = max(1, round(rows / sizes.tuning.pair_run))
+            exposed = 1 if tiles <= 2 else 1.5 / tiles  # inversions that no other block hides
+            each = rates.pair_later if k else rates.pair_first
+            total += LAUNCH + sums * each * self.million + tiles * exposed * rates.inversion
+            total += 0.0 if rows > 8 else rates.affine_latency * 2  # too few rows to overlap anything
+        return total
+
+    def accumulate(self) -> float:
+        sizes, rates = self.sizes, self.rates
+        slices = self.listed / sizes.tuning.slice
+        time = LAUNCH + self.threads(slices, sizes.tuning.slice, rates.affine_latency, rates.affine)
+        if sizes.slices == 1:
+            return time
+        span = sizes.candidates / sizes.pad / min(sizes.buckets, sizes.candidates) / sizes.tuning.slice
+        joined = sizes.sets * sizes.slices >= MANY_BORDERS
+        if joined:
+            time += LAUNCH + rates.join_latency + slices * rates.join * self.million
+        items, real = 2 * sizes.slices, not joined or span > 1.5
+        while True:
+            blocks = divide_up(items, FIXUP_ITEMS)
+            steps = min(FIXUP_ITEMS, max(2.0, 2 * span)).__ceil__().bit_length()
+            time += LAUNCH + (steps * rates.octet_latency + 2 * rates.octet_latency if real else 2.0)
+            if real:
+                time += sizes.sets * items * rates.octet * (0.2 if joined else 1.6) * self.million
+            if blocks == 1:
+                return time
+            items, span = 2 * blocks, span / FIXUP_ITEMS * 2
+
+    def tree(self, blocks: int, lists: int, levels: int) -> float:
+        """msm_reduce_tree or the tree of msm_reduce_last: rounds of 32 octets a block."""
+        tasks = [(lists + k) << (levels - k - 1) for k in range(levels)]
+        rounds = sum(divide_up(count, TREE_OCTETS) for count in tasks)
+        return max(rounds * self.rates.octet_latency, blocks * sum(tasks) * self.rates.octet * self.million)
+
+    def reduce(self) -> float:
+        sizes, rates, run = self.sizes, self.rates, self.sizes.tuning.run
+        elements, lists, time = sizes.buckets // run, 1, 0.0
+        if run > 1:
+            lists = 2
+            time += LAUNCH + self.threads(self.reachable / run, 2 * run, rates.full_latency, rates.full)
+        for levels in tree_levels(sizes.shape.curve.limbs, lists, elements.bit_length() - 1):
+            elements >>= levels
+            time += LAUNCH + 4 + self.tree(sizes.sets * elements, lists, levels)
+            lists += levels
+        horner = lists - 1 - (run > 1)
+        doublings = horner + run.bit_length() - 1
+        return time + horner * rates.octet_latency * 0.8 + doublings * rates.double_latency
+
+    def combine(self) -> float:
+        sizes, rates = self.sizes, self.rates
+        chain = sizes.width * (sizes.groups - 1)
+        return LAUNCH + chain * rates.double_latency + (sizes.groups - 1) * rates.octet_latency * 0.8
+
+    def cost(self) -> Cost:
+        accumulate = self.pairs() + self.accumulate()
+        return Cost(self.digits(), self.sort(), accumulate, self.reduce(), self.combine())
 
 
 def estimate(shape: Shape, tuning: Tuning, device: DeviceShape) -> Cost:
     """Expected time of a call, uniform scalars."""
-    sizes, rates = Sizes(shape, tuning), RATES[shape.curve.limbs]
-    scale = MEASURED_MULTIPROCESSORS / device.multiprocessors
-    million = scale / 1e6
-    octet_work = rates.add_full * 1.5 * million  # six of eight lanes multiply
-
-    def serial(threads: float, steps: float, latency: float, throughput: float) -> float:
-        count, full = waves(threads, device, rates)
-        work = full * device.multiprocessors * rates.resident * throughput * million
-        return count * steps * max(latency, work)
-
-    digits = LAUNCH * 2 + 4 + shape.n * shape.batch * shape.halves * (DIGIT * tuning.windows / 13) * million
-    entries = sizes.sets * sizes.candidates
-    if tuning.grouped:
-        rounds = ceil(sizes.sets / (2 * device.multiprocessors))
-        sort = LAUNCH + rounds * (GROUP_FIXED + GROUP_SWEEP * sizes.candidates / 1024)
-    else:
-        sort = 7 * LAUNCH + SORT_FIXED + entries * SORT_ENTRY * million
-
-    accumulate = LAUNCH
-    slots = float(entries)
-    for _ in range(tuning.pair_rounds):
-        slots = slots / 2 + occupied_buckets(sizes) / 4
-        accumulate += LAUNCH + 45 + slots * rates.pair * million
-    listed = expected_listed(sizes)
-    accumulate += serial(listed / tuning.slice, tuning.slice, rates.add_affine_latency, rates.add_affine)
-    if sizes.slices > 1:
-        span = sizes.candidates / sizes.pad / min(sizes.buckets, sizes.candidates) / tuning.slice  # slices a bucket
-        borders = listed / tuning.slice
-        accumulate += LAUNCH + serial(borders, 1 if span < 2 else 2, rates.add_full_latency, rates.add_full)
-        levels = 1 + (2 * sizes.slices > 64) + (2 * sizes.slices > 2048)
-        joins = max(0.0, span).__ceil__().bit_length() if span > 1.5 else 0
-        accumulate += levels * (LAUNCH + joins * 1.3 * rates.octet_add) + (borders * octet_work if span > 1.5 else 0)
-
-    total_buckets = sizes.sets * sizes.buckets
-    elements = total_buckets / tuning.run
-    reduce = LAUNCH
-    if tuning.run > 1:
-        reduce += LAUNCH + serial(elements, 2 * tuning.run, rates.add_full_latency, rates.add_full)
-    depth = (sizes.buckets // tuning.run).bit_length() - 1
-    reduce += 2.2 * depth * rates.octet_add + (2 + (tuning.run > 1)) * elements * octet_work
-    reduce += (depth * (rates.octet_add + rates.octet_double)) + LAUNCH * (depth > 7) + LAUNCH * (depth > 12)
-    reduce += (tuning.run.bit_length() - 1) * rates.octet_double
-
-    chain = sizes.width * (sizes.groups - 1)
-    combine = LAUNCH + chain * rates.octet_double + (sizes.groups - 1) * rates.octet_add
-    return Cost(digits, sort, accumulate, reduce, combine)
+    return Model(Sizes(shape, tuning), device).cost()
 
 
 def slices(listed: float, resident: int) -> list[int]:
     """Slice lengths that fill whole waves of the device, or short ones when the list is too small for that."""
-    whole = [max(4, ceil(listed / (count * resident))) for count in range(1, 5)]
-    longest = min(LONGEST_SLICE, whole[0])
-    return sorted({min(LONGEST_SLICE, length) for length in whole} | {length for length in (4, 8) if length < longest})
+    whole = [max(4, ceil(listed / (count * resident))) for count in (1, 2, 4)]
+    longest = min(LONGEST_SLICE, 2 * whole[0])
+    return sorted({min(LONGEST_SLICE, length) for length in (*whole, longest)} | ({4, 8} if longest <= 16 else set()))
 
 
 def candidates(shape: Shape, device: DeviceShape) -> Iterator[Tuning]:
     """Tunings worth an estimate."""
-    rates = RATES[shape.curve.limbs]
-    resident = device.multiprocessors * rates.resident
     for width in range(2, MAX_WIDTH + 1):
-        windows = divide_up(shape.bits, width)
-        base = Tuning(windows=windows, slice=1, run=1, grouped=True)
+        base = Tuning(windows=divide_up(shape.bits, width), slice=1, run=1, grouped=True)
         sizes = Sizes(shape, base)
-        if sizes.width != width or (width > 3 and sizes.buckets > 4 * sizes.candidates):
+        if sizes.width != width or sizes.bins > MAX_BINS or (width > 3 and sizes.buckets > 4 * sizes.candidates):
             continue
-        small = sizes.buckets <= MAX_GROUPED_BUCKETS and sizes.candidates <= MAX_GROUPED_CANDIDATES
-        kinds = [(True, 0)] if small else [(False, rounds) for rounds in (0, 2, 3)]
-        if sizes.bins > MAX_BINS:
-            continue
-        for grouped, rounds in kinds:
-            shaped = Sizes(shape, replace(base, grouped=grouped, pair_rounds=rounds))
-            listed = expected_listed(shaped)
-            for slice_ in slices(listed, resident):
-                for run in (1, 2, 4, 8, 16):
-                    if run < sizes.buckets:
-                        yield replace(shaped.tuning, slice=slice_, run=run)
-
-
-def pair_run(sizes: Sizes, device: DeviceShape) -> int:
-    """Sums a thread of a pair tile: whole rounds of the persistent grid, long enough to pay for an inversion."""
-    rates = RATES[sizes.shape.curve.limbs]
-    lanes = device.multiprocessors * rates.resident // PAIR_THREADS * PAIR_THREADS
-    slots = sizes.sets * sizes.candidates / 2 + occupied_buckets(sizes) * (sizes.pad - 1) / 4
-    rounds = max(1, round(slots / (lanes * 32)))
-    return max(4, min(LARGEST_PAIR_RUN, ceil(slots / (lanes * rounds))))
+        kinds = []
+        if sizes.buckets <= MAX_GROUPED_BUCKETS and sizes.candidates <= MAX_GROUPED_CANDIDATES:
+            kinds.append((True, 0))
+        if sizes.candidates >= 1 << 13:
+            kinds += [(False, rounds) for rounds in (0, 2, 3)]
+        for grouped, rounds in kinds or [(False, 0)]:
+            model = Model(Sizes(shape, replace(base, grouped=grouped, pair_rounds=rounds)), device)
+            runs = [run for run in (1, 4, 8, 16) if run == 1 or sizes.buckets >= 64 * run]
+            for length in slices(model.listed, model.resident):
+                for run in runs:
+                    yield replace(model.sizes.tuning, slice=length, run=run)
 
 
 @lru_cache(maxsize=256)
 def tune(shape: Shape, device: DeviceShape) -> Tuning:
     """The tuning with the least estimated time."""
-    best = min(candidates(shape, device), key=lambda tuning: estimate(shape, tuning, device).total)
-    return replace(best, pair_run=pair_run(Sizes(shape, best), device)) if best.pair_rounds else best
+    return min(candidates(shape, device), key=lambda tuning: estimate(shape, tuning, device).total)
