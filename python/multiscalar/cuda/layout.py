@@ -34,9 +34,10 @@ POINT_MONTGOMERY, POINT_CHECK = 1, 2
 MAX_TABLE_POINTS: Final = (1 << 30) - 1  # an entry has 30 bits for the index; all ones is NONE
 
 PAIR_THREADS = 128
+PAIR_BLOCKS = {8: 5, 12: 4}  # resident blocks of a multiprocessor, as in msm/pairs.cuh
 FIXUP_ITEMS = 64
-SORT_THREADS, SORT_TILE = 256, 4096
-MANY_BORDERS = 32768  # from here on throughput counts: join by single threads before the tree
+SORT_THREADS, SORT_TILE = 512, 4096
+MANY_BORDERS = 8192  # from here on throughput counts: join by single threads before the tree
 MAX_BINS, MAX_BIN_BUCKETS = 1024, 2048
 SHARED_BYTES = 48 * 1024  # without opting in to more
 MAX_GROUPED_BUCKETS = 8192  # counters of msm_group: 32 KiB
@@ -122,7 +123,7 @@ class Tuning:
     run: int  # buckets a thread of msm_reduce_runs, a power of two; 1 skips that kernel
     grouped: bool  # group in one block a set, instead of the two-level sort
     pair_rounds: int = 0  # rounds of affine pair addition before the XYZZ accumulation
-    pair_run: int = 48  # sums a thread of a pair tile, about
+    pair_run: int = 96  # sums a thread of a pair tile, about
     sets_per_pass: int = 0  # sets worked on together; 0 means all. Fewer need less memory
 
 
@@ -373,7 +374,7 @@ def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref
     if tuning.grouped:
         raise ValueError("pair rounds need the padded buckets of the two-level sort")
     point = 2 * shape.curve.coordinate_bytes
-    resident = 4 if shape.curve.limbs == 8 else 3
+    resident = PAIR_BLOCKS[shape.curve.limbs]
     source = Ref("entries")
     grid = resident * device.multiprocessors
     for k in range(tuning.pair_rounds):

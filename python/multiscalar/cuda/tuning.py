@@ -32,7 +32,8 @@ from .layout import (
 MEASURED_MULTIPROCESSORS = 132
 MAX_WIDTH = 22  # buckets of a set: at most MAX_BINS bins of MAX_BIN_BUCKETS
 MAX_GROUPED_CANDIDATES = 1 << 16  # beyond, the sort is always better than one block a set
-LONGEST_SLICE = 96
+LONGEST_SLICE = 128
+BLOCK = 128  # threads of the heavy kernels
 TREE_OCTETS = 32
 
 
@@ -56,8 +57,8 @@ class Rates:
 
 
 RATES = {
-    8: Rates(512, 4.6, 168.0, 150.0, 118.0, 28.0, 30.0, 320.0, 7.0, 290.0, 1.6, 500.0, 1.12),
-    12: Rates(384, 9.8, 440.0, 290.0, 250.0, 45.0, 70.0, 730.0, 15.0, 640.0, 2.6, 1200.0, 2.1),
+    8: Rates(512, 4.6, 168.0, 165.0, 120.0, 28.0, 30.0, 320.0, 7.0, 290.0, 1.6, 500.0, 1.12),
+    12: Rates(384, 9.8, 440.0, 310.0, 250.0, 45.0, 70.0, 730.0, 15.0, 640.0, 2.6, 1200.0, 2.1),
 }
 LAUNCH = 4.0  # a step of a graph: start, first instructions, drain
 DIGITS_LATENCY, DIGIT, DIGIT_GLV = 16.0, 2.1, 5.0
@@ -121,10 +122,13 @@ class Model:
         return (sizes.sets * sizes.candidates + self.occupied * (sizes.pad - 1) / 2) / sizes.pad
 
     def threads(self, count: float, steps: float, latency: float, throughput: float) -> float:
-        """`count` threads of `steps` operations each, in waves of a full device."""
-        waves = max(1, ceil(count / self.resident))
-        work = count / waves * throughput * self.million
-        return waves * steps * max(latency, work)
+        """`count` threads of every set, `steps` operations each: the time of the busiest multiprocessor."""
+        blocks = self.sizes.sets * ceil(count / BLOCK)
+        share = ceil(blocks / self.device.multiprocessors)
+        each = BLOCK * MEASURED_MULTIPROCESSORS * throughput / 1e6  # one block alone, at full rate
+        whole, rest = divmod(share, self.rates.resident // BLOCK)
+        full = max(latency, self.rates.resident // BLOCK * each)
+        return steps * (whole * full + (max(latency, rest * each) if rest else 0.0))
 
     def digits(self) -> float:
         sizes = self.sizes
@@ -153,20 +157,21 @@ class Model:
     def accumulate(self) -> float:
         sizes, rates = self.sizes, self.rates
         slices = self.listed / sizes.tuning.slice
-        time = LAUNCH + self.threads(slices, sizes.tuning.slice, rates.affine_latency, rates.affine)
+        threads = slices / sizes.sets
+        time = LAUNCH + self.threads(threads, sizes.tuning.slice, rates.affine_latency, rates.affine)
         if sizes.slices == 1:
             return time
         span = sizes.candidates / sizes.pad / min(sizes.buckets, sizes.candidates) / sizes.tuning.slice
         joined = sizes.sets * sizes.slices >= MANY_BORDERS
         if joined:
             time += LAUNCH + rates.join_latency + slices * rates.join * self.million
-        items, real = 2 * sizes.slices, not joined or span > 1.5
+        items, real = 2 * sizes.slices, not joined or span > 3
         while True:
             blocks = divide_up(items, FIXUP_ITEMS)
             steps = min(FIXUP_ITEMS, max(2.0, 2 * span)).__ceil__().bit_length()
             time += LAUNCH + (steps * rates.octet_latency + 2 * rates.octet_latency if real else 2.0)
             if real:
-                time += sizes.sets * items * rates.octet * (0.2 if joined else 1.6) * self.million
+                time += sizes.sets * items * rates.octet * (0.2 if joined else 4.0) * self.million
             if blocks == 1:
                 return time
             items, span = 2 * blocks, span / FIXUP_ITEMS * 2
@@ -182,7 +187,7 @@ class Model:
         elements, lists, time = sizes.buckets // run, 1, 0.0
         if run > 1:
             lists = 2
-            time += LAUNCH + self.threads(self.reachable / run, 2 * run, rates.full_latency, rates.full)
+            time += LAUNCH + self.threads(self.reachable / run / sizes.sets, 2 * run, rates.full_latency, rates.full)
         for levels in tree_levels(sizes.shape.curve.limbs, lists, elements.bit_length() - 1):
             elements >>= levels
             time += LAUNCH + 4 + self.tree(sizes.sets * elements, lists, levels)
@@ -206,11 +211,14 @@ def estimate(shape: Shape, tuning: Tuning, device: DeviceShape) -> Cost:
     return Model(Sizes(shape, tuning), device).cost()
 
 
-def slices(listed: float, resident: int) -> list[int]:
-    """Slice lengths that fill whole waves of the device, or short ones when the list is too small for that."""
-    whole = [max(4, ceil(listed / (count * resident))) for count in (1, 2, 4)]
-    longest = min(LONGEST_SLICE, 2 * whole[0])
-    return sorted({min(LONGEST_SLICE, length) for length in (*whole, longest)} | ({4, 8} if longest <= 16 else set()))
+def slices(model: Model) -> list[int]:
+    """Slice lengths that give every multiprocessor the same number of blocks, and short ones for short lists."""
+    sets, most = model.sizes.sets, model.rates.resident // BLOCK
+    lengths = {4, 8} if model.listed < 16 * model.resident else set()
+    for share in (1, 2, 3, most, 2 * most, 4 * most):
+        blocks = max(1, share * model.device.multiprocessors // sets)  # of a set
+        lengths.add(min(LONGEST_SLICE, max(4, ceil(model.listed / sets / (blocks * BLOCK)))))
+    return sorted(lengths)
 
 
 def candidates(shape: Shape, device: DeviceShape) -> Iterator[Tuning]:
@@ -228,7 +236,7 @@ def candidates(shape: Shape, device: DeviceShape) -> Iterator[Tuning]:
         for grouped, rounds in kinds or [(False, 0)]:
             model = Model(Sizes(shape, replace(base, grouped=grouped, pair_rounds=rounds)), device)
             runs = [run for run in (1, 4, 8, 16) if run == 1 or sizes.buckets >= 64 * run]
-            for length in slices(model.listed, model.resident):
+            for length in slices(model):
                 for run in runs:
                     yield replace(model.sizes.tuning, slice=length, run=run)
 

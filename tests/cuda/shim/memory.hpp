@@ -8,8 +8,6 @@ static inline Quad load_line(const Quad* address) { return *address; }
 static inline Quad load_scratch(const Quad* address) { return *address; }
 static inline void store_scratch(Quad* address, const Quad& q) { *address = q; }
 
-static inline void prefetch_line(const void*) {}
-
 static inline u32 funnel(u32 low, u32 high, u32 shift) {
     return u32((u64(high) << 32 | low) >> shift);
 }

@@ -1,4 +1,4 @@
-// Points: affine (x, y) with (0, 0) for infinity; XYZZ buckets (x = X/ZZ, y = Y/ZZZ, ZZ^3 = ZZZ^2) with ZZ = 0 in every
+// Points: affine (x, y), infinity marked by a top word of x that no residue has; XYZZ buckets (x = X/ZZ, y = Y/ZZZ, ZZ^3 = ZZZ^2) with ZZ = 0 in every
 // word for infinity; homogeneous (x = X/Z, y = Y/Z) with (0, 1, 0).
 //
 // Cost: xyzz_add_affine 8M + 2S; projective_add 12M, without exceptions.
@@ -17,10 +17,21 @@ struct Projective {
     Fe x, y, z;
 };
 
-static __device__ __forceinline__ bool is_infinity(const Affine& p) { return (fe_bits(p.x) | fe_bits(p.y)) == 0; }
+// One word to look at in loops that meet infinity hardly ever; callers' (0, 0) becomes this when a table is made.
+constexpr u32 INFINITY_MARK = 0xffffffffu;
+
+static __device__ __forceinline__ bool is_marked(const Fe& x) { return x.v[curve::N - 1] == INFINITY_MARK; }
+
+static __device__ __forceinline__ Fe fe_mark() {
+    Fe r = fe_zero();
+    r.v[curve::N - 1] = INFINITY_MARK;
+    return r;
+}
+
+static __device__ __forceinline__ bool is_infinity(const Affine& p) { return is_marked(p.x); }
 static __device__ __forceinline__ bool is_infinity(const Xyzz& p) { return fe_bits(p.zz) == 0; }
 
-static __device__ __forceinline__ Affine affine_infinity() { return {fe_zero(), fe_zero()}; }
+static __device__ __forceinline__ Affine affine_infinity() { return {fe_mark(), fe_zero()}; }
 static __device__ __forceinline__ Xyzz xyzz_infinity() { return {fe_zero(), fe_zero(), fe_zero(), fe_zero()}; }
 static __device__ __forceinline__ Projective projective_infinity() { return {fe_zero(), fe_one(), fe_zero()}; }
 

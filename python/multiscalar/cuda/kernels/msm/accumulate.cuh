@@ -15,7 +15,7 @@ static __device__ __forceinline__ Affine load_entry(const Table& table, u32 entr
     if (entry == NONE) return affine_infinity();
     const u32* record = table.records + u64(entry & INDEX) * (table.coordinates * curve::N);
     Affine p = {load_fe_line(record + (entry & PHI ? 2 * curve::N : 0)), load_fe_line(record + curve::N)};
-    if (entry & SIGN && !is_infinity(p)) p.y = neg(p.y);
+    if (entry & SIGN) p.y = neg(p.y);
     return p;
 }
 
@@ -105,6 +105,6 @@ extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
                  owners + u64(set) * slices * 2};
     accumulate_slice(offsets + u64(set) * (buckets + 1), buckets, shift, slice, t, sums, [&](u32 position) {
         const u32* x = list + u64(position) * curve::N;  // all x of the set, then all y
-        return Affine{load_fe(x), load_fe(x + u64(point_stride) * curve::N)};
+        return Affine{load_fe_line(x), load_fe_line(x + u64(point_stride) * curve::N)};
     });
 }

@@ -1,6 +1,7 @@
 // Bases into table records, once per set of bases: Montgomery form, beta x for the endomorphism, precomputed multiples.
 //
-// A record is x, y (and beta x when coordinates = 3), canonical Montgomery words; (0, 0) is infinity.
+// A record is x, y (and beta x when coordinates = 3), canonical Montgomery words; infinity is (0, 0) outside and has
+// x and beta x marked inside (see points.cuh).
 // Cost: convert 3M a point and 2M + 1S when the curve equation is checked; a multiple `shift` doublings and an inversion.
 
 constexpr u32 POINT_MONTGOMERY = 1, POINT_CHECK = 2;
@@ -11,9 +12,11 @@ static __device__ __forceinline__ bool below_modulus(const Fe& a) {
 }
 
 static __device__ __forceinline__ void store_record(u32* record, u32 coordinates, const Affine& p) {
-    store_fe(record, fe_canonical(p.x));
+    bool infinity = is_infinity(p);
+    store_fe(record, infinity ? p.x : fe_canonical(p.x));
     store_fe(record + curve::N, fe_canonical(p.y));
-    if (coordinates == 3) store_fe(record + 2 * curve::N, fe_canonical(mul(p.x, fe_constant(curve::BETA_MONT))));
+    if (coordinates == 3)
+        store_fe(record + 2 * curve::N, infinity ? p.x : fe_canonical(mul(p.x, fe_constant(curve::BETA_MONT))));
 }
 
 // grid (ceil(n / 128)). points: [n][2][N] words, canonical or Montgomery. The status word gets the lowest index of a
@@ -26,12 +29,13 @@ extern "C" __global__ void __launch_bounds__(128)
     bool good = below_modulus(p.x) && below_modulus(p.y);
     if (!(flags & POINT_MONTGOMERY)) p = {to_montgomery(p.x), to_montgomery(p.y)};
     p = {fe_canonical(p.x), fe_canonical(p.y)};
-    if (flags & POINT_CHECK && !is_infinity(p)) {
+    bool infinity = (fe_bits(p.x) | fe_bits(p.y)) == 0;
+    if (flags & POINT_CHECK && !infinity) {
         Fe right = add(mul(sqr(p.x), p.x), fe_constant(curve::B_MONT));
         good = good && is_zero(sub(sqr(p.y), right));
     }
     if (!good) atomicMin(&status[STATUS_POINT], first + i);
-    store_record(table + u64(first + i) * (coordinates * curve::N), coordinates, p);
+    store_record(table + u64(first + i) * (coordinates * curve::N), coordinates, infinity ? affine_infinity() : p);
 }
 
 // grid (ceil(n / 128)). out[i] = 2^shift in[i].
@@ -47,6 +51,8 @@ extern "C" __global__ void __launch_bounds__(128)
         Projective same = q;
         projective_add(q, same);
     }
-    Fe z = inverse(q.z);  // zero for infinity, which then is stored as (0, 0)
-    store_record(table_out + u64(i) * (coordinates * curve::N), coordinates, {mul(q.x, z), mul(q.y, z)});
+    Fe z = inverse(q.z);
+    Affine multiple = {mul(q.x, z), mul(q.y, z)};
+    if (is_zero(q.z)) multiple = affine_infinity();
+    store_record(table_out + u64(i) * (coordinates * curve::N), coordinates, multiple);
 }

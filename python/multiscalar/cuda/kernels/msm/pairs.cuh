@@ -14,12 +14,13 @@
 // Cost: 5M + 1S a sum and an inversion a tile, against 8M + 2S for an XYZZ addition.
 // Source: Montgomery's trick (Math. Comp. 1987); affine formulas.
 
-constexpr u32 PAIR_THREADS = 128;
+// Blocks of a multiprocessor: the chains of a sum are long, so warps count for more than registers.
+constexpr u32 PAIR_THREADS = 128, PAIR_BLOCKS = curve::N == 8 ? 5 : 4;
 
 enum PairCase { PAIR_ADD, PAIR_DOUBLE, PAIR_LEFT, PAIR_RIGHT, PAIR_INFINITY };
 
-// Reads the coordinates of a pair of inputs: by table entries in the first round, from points later. A key is what has to be
-// known before the coordinates can be asked for.
+// Reads the coordinates of a pair of inputs: by table entries in the first round, from points later. A key is what has to
+// be known before the coordinates can be asked for.
 struct PairKey {
     u32 v[2];
 };
@@ -29,28 +30,18 @@ struct EntrySource {
     const u32* list;
 
     __device__ __forceinline__ PairKey key(u32 i) const { return {{list[2 * i], list[2 * i + 1]}}; }
-    __device__ __forceinline__ const u32* x_at(u32 entry) const {
-        return table.records + u64(entry & INDEX) * (table.coordinates * curve::N) + (entry & PHI ? 2 * curve::N : 0);
-    }
-    __device__ __forceinline__ const u32* y_at(u32 entry) const {
-        return table.records + u64(entry & INDEX) * (table.coordinates * curve::N) + curve::N;
+    __device__ __forceinline__ const u32* record(u32 entry) const {
+        return table.records + u64(entry & INDEX) * (table.coordinates * curve::N);
     }
     __device__ __forceinline__ Fe x(const PairKey& key, u32, u32 side) const {
-        return key.v[side] == NONE ? fe_zero() : load_fe(x_at(key.v[side]));
-    }
-    __device__ __forceinline__ Fe x_again(const PairKey& key, u32, u32 side) const {
-        return key.v[side] == NONE ? fe_zero() : load_fe_line(x_at(key.v[side]));
+        u32 entry = key.v[side];
+        return entry == NONE ? fe_mark() : load_fe_line(record(entry) + (entry & PHI ? 2 * curve::N : 0));
     }
     __device__ __forceinline__ Fe y(const PairKey& key, u32, u32 side) const {
         u32 entry = key.v[side];
         if (entry == NONE) return fe_zero();
-        Fe y = load_fe_line(y_at(entry));
-        return entry & SIGN && fe_bits(y) ? neg(y) : y;
-    }
-    __device__ __forceinline__ void prefetch(const PairKey& key, u32) const {
-#pragma unroll
-        for (u32 side = 0; side < 2; side++)
-            if (key.v[side] != NONE) prefetch_line(x_at(key.v[side])), prefetch_line(y_at(key.v[side]));
+        Fe y = load_fe_line(record(entry) + curve::N);
+        return entry & SIGN ? neg(y) : y;
     }
 };
 
@@ -59,26 +50,20 @@ struct PointSource {
 
     __device__ __forceinline__ PairKey key(u32) const { return {{0, 0}}; }
     __device__ __forceinline__ Fe x(const PairKey&, u32 i, u32 side) const {
-        return load_fe(xs + (2 * u64(i) + side) * curve::N);
+        return load_fe_line(xs + (2 * u64(i) + side) * curve::N);
     }
-    __device__ __forceinline__ Fe x_again(const PairKey& key, u32 i, u32 side) const { return x(key, i, side); }
     __device__ __forceinline__ Fe y(const PairKey&, u32 i, u32 side) const {
-        return load_fe(ys + (2 * u64(i) + side) * curve::N);
-    }
-    __device__ __forceinline__ void prefetch(const PairKey&, u32 i) const {
-        prefetch_line(xs + 2 * u64(i) * curve::N), prefetch_line(xs + (2 * u64(i) + 1) * curve::N);
-        prefetch_line(ys + 2 * u64(i) * curve::N), prefetch_line(ys + (2 * u64(i) + 1) * curve::N);
+        return load_fe_line(ys + (2 * u64(i) + side) * curve::N);
     }
 };
 
-// Classifies a pair. The y coordinates are read through `y1`, `y2` only when the x's leave a doubt.
+// Classifies a pair. The y coordinates are asked for only when the x's agree.
 template <typename LoadY>
 static __device__ __forceinline__ PairCase pair_case(const Fe& x1, const Fe& x2, const Fe& dx, const LoadY& load_y) {
-    if (fe_bits(x1) != 0 && fe_bits(x2) != 0 && !is_zero(dx)) return PAIR_ADD;
-    Fe y1 = load_y(0), y2 = load_y(1);
-    bool none1 = (fe_bits(x1) | fe_bits(y1)) == 0, none2 = (fe_bits(x2) | fe_bits(y2)) == 0;
+    bool none1 = is_marked(x1), none2 = is_marked(x2);
     if (none1 || none2) return none1 && none2 ? PAIR_INFINITY : none2 ? PAIR_LEFT : PAIR_RIGHT;
     if (!is_zero(dx)) return PAIR_ADD;
+    Fe y1 = load_y(0), y2 = load_y(1);
     return is_zero(sub(y1, y2)) && !is_zero(y1) ? PAIR_DOUBLE : PAIR_INFINITY;
 }
 
@@ -132,31 +117,18 @@ static __device__ __forceinline__ Fe scratch_load(const Quad* scratch, u32 k) {
     return a;
 }
 
-static __device__ __forceinline__ void scratch_prefetch(const Quad* scratch, u32 k) {
-#pragma unroll
-    for (int j = 0; j < curve::N / 4; j++)
-        prefetch_line(scratch + (k * (curve::N / 4) + j) * PAIR_THREADS + threadIdx.x);
-}
-
-// Forward: prefix products of the denominators. Coordinates of the next sum are read before the current product, keys two
-// ahead, or the gathers would not be hidden behind one product a sum.
+// Forward: prefix products of the denominators.
 template <typename Source>
 static __device__ __forceinline__ Fe pairs_forward(const Source& source, u32 first, u32 length, u32 run, Quad* scratch) {
     Fe product = fe_one();
-    u32 i = first + threadIdx.x;
-    PairKey key = source.key(i < length ? i : first), ahead = source.key(i + PAIR_THREADS < length ? i + PAIR_THREADS : first);
-    Fe next1 = source.x(key, i < length ? i : first, 0), next2 = source.x(key, i < length ? i : first, 1);
-    for (u32 k = 0; k < run; k++, i += PAIR_THREADS) {
-        Fe x1 = next1, x2 = next2;
-        PairKey mine = key;
-        u32 following = i + PAIR_THREADS < length ? i + PAIR_THREADS : first;
-        key = ahead;
-        next1 = source.x(key, following, 0), next2 = source.x(key, following, 1);
-        ahead = source.key(i + 2 * PAIR_THREADS < length ? i + 2 * PAIR_THREADS : first);
+    for (u32 k = 0; k < run; k++) {
+        u32 i = first + k * PAIR_THREADS + threadIdx.x;
         scratch_store(scratch, k, product);
         if (i >= length) continue;
+        PairKey key = source.key(i);
+        Fe x1 = source.x(key, i, 0), x2 = source.x(key, i, 1);
         Fe dx = sub(x2, x1);
-        auto load_y = [&](u32 side) { return source.y(mine, i, side); };
+        auto load_y = [&](u32 side) { return source.y(key, i, side); };
         PairCase kind = pair_case(x1, x2, dx, load_y);
         if (kind == PAIR_ADD || kind == PAIR_DOUBLE) product = mul(product, pair_denominator(kind, dx, load_y));
     }
@@ -167,18 +139,11 @@ static __device__ __forceinline__ Fe pairs_forward(const Source& source, u32 fir
 template <typename Source>
 static __device__ __forceinline__ void pairs_backward(const Source& source, u32* xs, u32* ys, u32 first, u32 length, u32 run,
                                                       const Quad* scratch, Fe running) {
-    u32 i = first + (run - 1) * PAIR_THREADS + threadIdx.x;
-    PairKey ahead = source.key(i < length ? i : first);
-    for (u32 k = run; k-- > 0; i -= PAIR_THREADS) {
-        PairKey key = ahead;
-        if (k > 0) {
-            u32 following = i - PAIR_THREADS < length ? i - PAIR_THREADS : first;
-            ahead = source.key(following);
-            source.prefetch(ahead, following);
-            scratch_prefetch(scratch, k - 1);
-        }
+    for (u32 k = run; k-- > 0;) {
+        u32 i = first + k * PAIR_THREADS + threadIdx.x;
         if (i >= length) continue;
-        Fe x1 = source.x_again(key, i, 0), x2 = source.x_again(key, i, 1);
+        PairKey key = source.key(i);
+        Fe x1 = source.x(key, i, 0), x2 = source.x(key, i, 1);
         Fe y1 = source.y(key, i, 0), y2 = source.y(key, i, 1);
         Fe prefix = scratch_load(scratch, k);
         Fe dx = sub(x2, x1);
@@ -237,7 +202,7 @@ static __device__ __forceinline__ void pairs_all(const MakeSource& make, const u
 }
 
 // First round. grid: any; scratch: gridDim.x x run x 128 elements. out_stride >= entry_stride / 2.
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS, curve::N == 8 ? 4 : 3)
+extern "C" __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     msm_pairs_entries(const u32* table, const u32* entries, const u32* offsets, u32* out, u32* scratch, u32 coordinates,
                       u32 buckets, u32 sets, u32 run, u32 slots, u32 entry_stride, u32 out_stride) {
     Table records = {table, coordinates};
@@ -246,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(PAIR_THREADS, curve::N == 8 ? 4 : 3
 }
 
 // Later rounds: `shift` = 2, 3, ...; in_stride and out_stride in points.
-extern "C" __global__ void __launch_bounds__(PAIR_THREADS, curve::N == 8 ? 4 : 3)
+extern "C" __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     msm_pairs_points(const u32* points, const u32* offsets, u32* out, u32* scratch, u32 buckets, u32 sets, u32 shift,
                      u32 run, u32 slots, u32 in_stride, u32 out_stride) {
     auto make = [&](u32 set) {

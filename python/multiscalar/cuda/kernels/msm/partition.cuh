@@ -13,7 +13,7 @@
 //
 // Cost: about 40 bytes of traffic an entry. Targets (bins, or buckets of a bin) are at most MAX_TARGETS.
 
-constexpr u32 MAX_TARGETS = 2048, SORT_THREADS = 256, TILE_ROUNDS = 16, TILE = SORT_THREADS * TILE_ROUNDS;
+constexpr u32 MAX_TARGETS = 2048, SORT_THREADS = 512, TILE_ROUNDS = 8, TILE = SORT_THREADS * TILE_ROUNDS;
 
 static __device__ __forceinline__ u32 round_up(u32 value, u32 multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -108,7 +108,7 @@ struct DigitChunk {
 };
 
 // grid (chunks halves parts, sets); bin_counts start at zero.
-extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
     msm_bin_count(const u32* digits, u32* bin_counts, u32 n, u32 chunk, u32 bins, u32 low_bits, u32 digit_stride) {
     __shared__ u32 counts[MAX_TARGETS];
     DigitChunk mine(n, chunk);
@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4)
 }
 
 // grid (chunks halves parts, sets); bin_cursors start at zero. A binned item is its entry and its low digit bits.
-extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
     msm_bin_scatter(const u32* digits, const u32* bin_counts, u32* bin_cursors, u32* binned_entries,
                     unsigned short* binned_keys, u32 n, u32 halves, u32 parts, u32 points, u32 own_bases, u32 groups,
                     u32 first_set, u32 chunk, u32 bins, u32 low_bits, u32 digit_stride) {
@@ -179,7 +179,7 @@ static __device__ __forceinline__ void for_bins(const u32* bin_counts, u32 bins,
 constexpr u32 MAX_BINS = 1024;
 
 // grid (chunks, sets); bucket_counts, one word a bucket with stride `stride`, start at zero.
-extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
     msm_bucket_count(const u32* bin_counts, const unsigned short* binned_keys, u32* bucket_counts, u32 bins, u32 low_bits,
                      u32 chunk, u32 digit_stride) {
     __shared__ u32 counts[MAX_TARGETS], places[MAX_BINS + 1], scratch[33];
@@ -234,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // grid (chunks, sets).
-extern "C" __global__ void __launch_bounds__(SORT_THREADS, 4)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
     msm_bucket_scatter(const u32* bin_counts, u32* bucket_cursors, const u32* binned_entries,
                        const unsigned short* binned_keys, u32* entries, u32 bins, u32 low_bits, u32 chunk,
                        u32 digit_stride, u32 entry_stride) {

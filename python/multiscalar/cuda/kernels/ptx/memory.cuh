@@ -30,11 +30,6 @@ static __device__ __forceinline__ void store_scratch(Quad* address, const Quad& 
                  : "memory");
 }
 
-// Brings a line into L2 without a register.
-static __device__ __forceinline__ void prefetch_line(const void* address) {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
-}
-
 // Bits [shift, shift + 32) of the 64-bit value high:low, shift < 32.
 static __device__ __forceinline__ u32 funnel(u32 low, u32 high, u32 shift) {
     return __funnelshift_r(low, high, shift);
