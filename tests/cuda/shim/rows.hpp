@@ -87,6 +87,10 @@ struct Rows {
         return u32(carry);
     }
 
+    static void add_if(Words& r, const Words& b, u32 flag) {
+        if (flag) add(r, r, b);
+    }
+
     static u32 sub(Words& r, const Words& a, const Words& b) {
         i64 borrow = 0;
         for (int k = 0; k < N; k++) {

@@ -58,12 +58,9 @@ static __device__ __forceinline__ Fe add(const Fe& a, const Fe& b) {
 }
 
 static __device__ __forceinline__ Fe sub(const Fe& a, const Fe& b) {
-    Fe d, r;
-    u32 borrow = Rows<curve::N>::sub(d.v, a.v, b.v);
-    u32 fix[curve::N];
-#pragma unroll
-    for (int k = 0; k < curve::N; k++) fix[k] = curve::TWO_P[k] & borrow;
-    Rows<curve::N>::add(r.v, d.v, fix);
+    Fe r;
+    u32 borrow = Rows<curve::N>::sub(r.v, a.v, b.v);
+    Rows<curve::N>::add_if(r.v, curve::TWO_P, borrow);
     return r;
 }
 

@@ -45,14 +45,28 @@ static __device__ __forceinline__ void clear_targets(u32* counts, u32 targets) {
     __syncthreads();
 }
 
-// Items of a chunk: `read(i, target, entry)` says whether there is one, its target and its entry.
+// Items of a chunk: `read(i, target, entry)` says whether there is one, its target and its entry. Reads are issued several
+// at a time, ahead of the counting that synchronises the warp, or each would be waited for.
+constexpr u32 ABSENT = 0xffffffffu;
+
+template <u32 ROUNDS, typename Read>
+static __device__ __forceinline__ void read_targets(u32 (&targets)[ROUNDS], u32 begin, u32 end, const Read& read) {
+#pragma unroll
+    for (u32 k = 0; k < ROUNDS; k++) {
+        u32 i = begin + k * SORT_THREADS + threadIdx.x, target = 0, entry = 0;
+        targets[k] = i < end && read(i, target, entry) ? target : ABSENT;
+    }
+}
+
 template <typename Read>
 static __device__ __forceinline__ void count_targets(u32* counts, u32 targets, u32 begin, u32 end, const Read& read) {
+    constexpr u32 ROUNDS = 4;
     clear_targets(counts, targets);
-    for (u32 first = begin; first < end; first += blockDim.x) {
-        u32 i = first + threadIdx.x, target = 0, entry = 0;
-        bool present = i < end && read(i, target, entry);
-        count_one(counts, target, present);
+    for (u32 first = begin; first < end; first += ROUNDS * SORT_THREADS) {
+        u32 target[ROUNDS];
+        read_targets(target, first, end, read);
+#pragma unroll
+        for (u32 k = 0; k < ROUNDS; k++) count_one(counts, target[k], target[k] != ABSENT);
     }
     __syncthreads();
 }
@@ -61,16 +75,14 @@ static __device__ __forceinline__ void count_targets(u32* counts, u32 targets, u
 template <typename Read, typename Write>
 static __device__ __forceinline__ void scatter_tiles(SortSpace& space, u32 targets, u32 begin, u32 end, const Read& read,
                                                      const Write& write) {
-    constexpr u32 ABSENT = NONE;
     for (u32 tile = begin; tile < end; tile += TILE) {
-        u32 ranks[TILE_ROUNDS];  // rank in the tile among its target's items, and the target
+        u32 ranks[TILE_ROUNDS];  // the target, then also the rank in the tile among its target's items
         clear_targets(space.starts, targets);
+        read_targets(ranks, tile, end, read);
 #pragma unroll
         for (u32 k = 0; k < TILE_ROUNDS; k++) {
-            u32 i = tile + k * SORT_THREADS + threadIdx.x, target = 0, entry = 0;
-            bool present = i < end && read(i, target, entry);
-            u32 rank = count_one(space.starts, target, present);
-            ranks[k] = present ? rank << 16 | target : ABSENT;
+            u32 rank = count_one(space.starts, ranks[k], ranks[k] != ABSENT);
+            if (ranks[k] != ABSENT) ranks[k] |= rank << 16;
         }
         __syncthreads();
         u32 total = scan_targets(space.starts, targets, space.scratch);

@@ -328,6 +328,23 @@ struct Rows<8> {
             : "r"(a[0]), "r"(b[0]), "r"(a[1]), "r"(b[1]), "r"(a[2]), "r"(b[2]), "r"(a[3]), "r"(b[3]), "r"(a[4]), "r"(b[4]), "r"(a[5]), "r"(b[5]), "r"(a[6]), "r"(b[6]), "r"(a[7]), "r"(b[7]));
         return flag;
     }
+    // r += b if flag.
+    static __device__ __forceinline__ void add_if(u32 (&r)[8], const u32 (&b)[8], u32 flag) {
+        asm(
+            "{.reg .pred take;"
+            "setp.ne.u32 take, %8, 0;"
+            "@take add.cc.u32 %0, %0, %9;"
+            "@take addc.cc.u32 %1, %1, %10;"
+            "@take addc.cc.u32 %2, %2, %11;"
+            "@take addc.cc.u32 %3, %3, %12;"
+            "@take addc.cc.u32 %4, %4, %13;"
+            "@take addc.cc.u32 %5, %5, %14;"
+            "@take addc.cc.u32 %6, %6, %15;"
+            "@take addc.u32 %7, %7, %16;"
+            "}"
+            : "+r"(r[0]), "+r"(r[1]), "+r"(r[2]), "+r"(r[3]), "+r"(r[4]), "+r"(r[5]), "+r"(r[6]), "+r"(r[7])
+            : "r"(flag), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(b[4]), "r"(b[5]), "r"(b[6]), "r"(b[7]));
+    }
     // Returns all ones when a < b, else 0.
     static __device__ __forceinline__ u32 sub(u32 (&r)[8], const u32 (&a)[8], const u32 (&b)[8]) {
         u32 flag;
@@ -819,6 +836,27 @@ struct Rows<12> {
             : "=&r"(r[0]), "=&r"(r[1]), "=&r"(r[2]), "=&r"(r[3]), "=&r"(r[4]), "=&r"(r[5]), "=&r"(r[6]), "=&r"(r[7]), "=&r"(r[8]), "=&r"(r[9]), "=&r"(r[10]), "=&r"(r[11]), "=&r"(flag)
             : "r"(a[0]), "r"(b[0]), "r"(a[1]), "r"(b[1]), "r"(a[2]), "r"(b[2]), "r"(a[3]), "r"(b[3]), "r"(a[4]), "r"(b[4]), "r"(a[5]), "r"(b[5]), "r"(a[6]), "r"(b[6]), "r"(a[7]), "r"(b[7]), "r"(a[8]), "r"(b[8]), "r"(a[9]), "r"(b[9]), "r"(a[10]), "r"(b[10]), "r"(a[11]), "r"(b[11]));
         return flag;
+    }
+    // r += b if flag.
+    static __device__ __forceinline__ void add_if(u32 (&r)[12], const u32 (&b)[12], u32 flag) {
+        asm(
+            "{.reg .pred take;"
+            "setp.ne.u32 take, %12, 0;"
+            "@take add.cc.u32 %0, %0, %13;"
+            "@take addc.cc.u32 %1, %1, %14;"
+            "@take addc.cc.u32 %2, %2, %15;"
+            "@take addc.cc.u32 %3, %3, %16;"
+            "@take addc.cc.u32 %4, %4, %17;"
+            "@take addc.cc.u32 %5, %5, %18;"
+            "@take addc.cc.u32 %6, %6, %19;"
+            "@take addc.cc.u32 %7, %7, %20;"
+            "@take addc.cc.u32 %8, %8, %21;"
+            "@take addc.cc.u32 %9, %9, %22;"
+            "@take addc.cc.u32 %10, %10, %23;"
+            "@take addc.u32 %11, %11, %24;"
+            "}"
+            : "+r"(r[0]), "+r"(r[1]), "+r"(r[2]), "+r"(r[3]), "+r"(r[4]), "+r"(r[5]), "+r"(r[6]), "+r"(r[7]), "+r"(r[8]), "+r"(r[9]), "+r"(r[10]), "+r"(r[11])
+            : "r"(flag), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(b[4]), "r"(b[5]), "r"(b[6]), "r"(b[7]), "r"(b[8]), "r"(b[9]), "r"(b[10]), "r"(b[11]));
     }
     // Returns all ones when a < b, else 0.
     static __device__ __forceinline__ u32 sub(u32 (&r)[12], const u32 (&a)[12], const u32 (&b)[12]) {
