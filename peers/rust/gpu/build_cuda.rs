@@ -25,19 +25,33 @@ impl Cuda {
         all.extend(includes.iter().map(|folder| format!("-I{}", folder.display())));
         all.extend(flags.iter().map(|flag| (*flag).to_owned()));
         let nvcc = env::var_os("NVCC_PEERS").map_or_else(|| "nvcc".into(), PathBuf::from);
-        Self { nvcc, out: PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo")), flags: all, objects: Vec::new() }
+        Self {
+            nvcc,
+            out: PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo")),
+            flags: all,
+            objects: Vec::new(),
+        }
     }
 
     /// Compiles `source` to an object of which only `visible` (or everything, when empty) can be linked to.
     pub fn compile(&mut self, source: &Path, name: &str, flags: &[String], visible: &[String]) {
         println!("cargo:rerun-if-changed={}", source.display());
         let object = self.out.join(format!("{name}.o"));
-        run(Command::new(&self.nvcc).args(&self.flags).args(flags).arg("-x").arg("cu").arg("-c").arg(source).arg("-o").arg(&object));
+        let mut nvcc = Command::new(&self.nvcc);
+        run(nvcc.args(&self.flags).args(flags).args(["-x", "cu", "-c"]).arg(source).arg("-o").arg(&object));
         if !visible.is_empty() {
-            let keep = visible.iter().map(|symbol| format!("--keep-global-symbol={symbol}"));
-            run(Command::new("objcopy").args(keep).arg(&object));
+            self.hide(&object, visible);
         }
         self.objects.push(object);
+    }
+
+    /// Makes every other symbol local. Section groups go first: a linker keeps one of two groups of a name, and what is
+    /// local in the other would be lost.
+    fn hide(&self, object: &Path, visible: &[String]) {
+        let whole = object.with_extension("whole.o");
+        run(Command::new("ld").args(["-r", "--force-group-allocation"]).arg(object).arg("-o").arg(&whole));
+        let keep = visible.iter().map(|symbol| format!("--keep-global-symbol={symbol}"));
+        run(Command::new("objcopy").args(keep).arg(&whole).arg(object));
     }
 
     /// Archives the objects and links them with the static CUDA runtime.

@@ -12,7 +12,7 @@ use std::process::Command;
 const MODULE: &str = "github.com/ingonyama-zk/icicle/v2@v2.8.0";
 const SUM: &str = "h1:c2sSreq6qBcdrhn9uc1hTFy9kk32k5g8QwMrUgbk2HQ=";
 /// ICICLE's number of each curve, as its own build files define it.
-const CURVES: [(&str, u32); 3] = [("bn254", 1), ("bls12_381", 2), ("bls12_377", 3)];
+const CURVES: [(&str, u32); 3] = [("bn254", 1), ("bls12_377", 3), ("bls12_381", 2)];
 
 fn main() {
     println!("cargo:rerun-if-env-changed=ICICLE_V2_DIR");

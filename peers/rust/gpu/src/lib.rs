@@ -48,14 +48,7 @@ pub struct Api {
     pub open: unsafe extern "C" fn(*const u64, u64, c_int, *mut *mut c_void, *mut c_char) -> c_int,
     pub close: unsafe extern "C" fn(*mut c_void),
     pub prepare: unsafe extern "C" fn(*mut c_void, *const u64, *const CCall, *mut c_char) -> c_int,
-    pub msm: unsafe extern "C" fn(
-        *mut c_void,
-        *const u64,
-        *const CCall,
-        *mut u64,
-        *mut CTimes,
-        *mut c_char,
-    ) -> c_int,
+    pub msm: unsafe extern "C" fn(*mut c_void, *const u64, *const CCall, *mut u64, *mut CTimes, *mut c_char) -> c_int,
 }
 
 /// One curve of a GPU library.
@@ -181,8 +174,7 @@ impl<C: GpuCurve> Engine for Gpu<C> {
         let (api, mut handle, mut why) = (C::api(), null_mut(), [0; WHY]);
         let montgomery = c_int::from(raw.form == Form::Montgomery);
         // SAFETY: `points` holds n points of 2·LIMBS words; the outputs are valid for the call.
-        let code =
-            unsafe { (api.open)(raw.points.as_ptr(), raw.n as u64, montgomery, &mut handle, why.as_mut_ptr()) };
+        let code = unsafe { (api.open)(raw.points.as_ptr(), raw.n as u64, montgomery, &mut handle, why.as_mut_ptr()) };
         checked(code, &why)?;
         Ok(Handle { api, raw: Mutex::new(handle) })
     }
@@ -203,9 +195,8 @@ impl<C: GpuCurve> Engine for Gpu<C> {
         let (mut xy, mut times) = (vec![0; 2 * C::LIMBS], CTimes::default());
         let handle = bases.raw.lock().map_err(|_| Failure::library("an earlier call panicked"))?;
         // SAFETY: as in `prepare`; `xy` holds the 2·LIMBS words that the C side writes.
-        let code = unsafe {
-            (bases.api.msm)(*handle, scalars.as_ptr(), &call, xy.as_mut_ptr(), &mut times, why.as_mut_ptr())
-        };
+        let code =
+            unsafe { (bases.api.msm)(*handle, scalars.as_ptr(), &call, xy.as_mut_ptr(), &mut times, why.as_mut_ptr()) };
         checked(code, &why)?;
         Ok(Sum { xy, times })
     }

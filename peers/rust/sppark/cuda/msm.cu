@@ -1,7 +1,7 @@
 // sppark's multi-scalar multiplication on one curve behind the peers' C interface.
 //
 // Path 0, `cuda`: as sppark's own example calls it. End to end: mult_pippenger on host arrays; resident bases: an msm_t that
-// holds the points, scalars from host memory; resident: scalars on the device too. Path 1, `snarkvm`: as snarkVM's wrapper
+// holds the points, scalars from host memory. Path 1, `snarkvm`: as snarkVM's wrapper
 // calls it: a new msm_t without a point count in every call, points with an infinity flag, from host memory.
 //
 // The width of a window is sppark's choice; its constructor derives it from a number of points, so option c is met by
@@ -66,14 +66,8 @@ struct bases {
   std::vector<coordinates> points;
   std::vector<flagged_coordinates> flagged;
   std::unique_ptr<plain_msm> resident;
-  size_t resident_n = 0;
-  scalar_t* scalars = nullptr;
-  size_t scalars_n = 0;
 
   const affine_t* affine() const { return reinterpret_cast<const affine_t*>(points.data()); }
-  ~bases() {
-    if (scalars) cudaFree(scalars);
-  }
 };
 
 // A number of points from which sppark's constructor derives width c: lg2(1.5 n) - 8.
@@ -109,7 +103,6 @@ RustError call_snarkvm(bases& b, point_t& out, size_t n, const scalar_t* scalars
 
 RustError call_plain(bases& b, point_t& out, const peer_call& call, const scalar_t* scalars) {
   typedef const affine_t* host_points;
-  if (call.scope == PEER_RESIDENT) return b.resident->invoke(out, host_points{nullptr}, call.n, (const scalar_t*)nullptr, false);
   if (call.scope == PEER_RESIDENT_BASES) return b.resident->invoke(out, host_points{nullptr}, call.n, scalars, false);
   if (call.c == 0) return mult_pippenger<bucket_t>(&out, b.affine(), call.n, scalars, false);
   plain_msm msm(nullptr, points_for_width(call.c));
@@ -151,21 +144,14 @@ extern "C" int PEER_PREPARE(void* handle, const uint64_t* scalars, const peer_ca
     return 1;
   }
   try {
-    const gpu_t& gpu = select_gpu();
-    (void)gpu;
+    select_gpu();
     b.resident.reset();
-    if (b.scalars) cudaFree(b.scalars);
-    b.scalars = nullptr;
     if (call->scope == PEER_END_TO_END) return 0;
     if (call->c != 0) {
       snprintf(why, PEER_WHY, "option c needs scope end-to-end: resident points fix sppark's width");
       return 1;
     }
     b.resident = std::make_unique<plain_msm>(b.affine(), call->n);
-    if (call->scope == PEER_RESIDENT) {
-      snprintf(why, PEER_WHY, "sppark's own call reads scalars from host memory");
-      return 1;
-    }
   } catch (const cuda_error& error) {
     return failed(RustError{error.code(), error.what()}, why);
   }
