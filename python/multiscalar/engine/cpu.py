@@ -12,7 +12,7 @@ from typing import Final, cast
 
 import numpy as np
 
-from .. import _core
+from .. import _core, memory
 from ..arrays import DeviceArray, Form, PointArray, ScalarArray
 from ..curves import Curve
 from ..errors import InputError
@@ -28,6 +28,7 @@ _KINDS: Final = {
     np.dtype(np.uint64): "u64",
 }
 _PHASES: Final = ("scalars", "buckets", "combine")
+_SCRATCH: Final = 40  # bytes a term of digits, queues and copies that the core takes at its peak
 _COUNTS: Final = ("additions", "inversions", "projective")
 
 
@@ -54,6 +55,7 @@ class CpuBases:
 
     def __init__(self, points: PointArray, options: PrepareOptions) -> None:
         self._curve = points.curve
+        memory.require(points.data.nbytes, f"preparing {len(points):,} bases of {points.curve.name}")
         with translated(self._curve):
             self._bases = _core.prepare(
                 self._curve.name,
@@ -95,6 +97,7 @@ class CpuBases:
         scalars = cast(ScalarArray, scalars)
         data = scalars.data
         kind = _kind(scalars)
+        memory.require(_SCRATCH * len(scalars), f"a sum of {len(scalars):,} terms")
         if kind == "bool":
             data = data.view(np.uint8)
         started = time.perf_counter_ns()

@@ -31,3 +31,8 @@ class RunInfo:
     copied_bytes: int = 0
     launches: int = 0
     evidence: Mapping[str, object] = field(default_factory=dict)
+
+    def mark(self, choice: str, fallback_reason: str | None) -> None:
+        """For the engine, on a record that nobody else has seen yet: why this backend answered."""
+        object.__setattr__(self, "choice", choice)
+        object.__setattr__(self, "fallback_reason", fallback_reason)

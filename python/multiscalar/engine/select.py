@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from ..arrays import DeviceArray
@@ -54,7 +53,6 @@ def carry_out(selection: Selection, work: Callable[[Backend], Result]) -> tuple[
 
 def point_of(outcome: Outcome, curve: Curve, selection: Selection, fallback: str | None) -> Point:
     """The public result, marked with the choice and the fallback."""
-    run = outcome.run
     if selection.reason or fallback:
-        run = replace(run, choice=selection.reason, fallback_reason=fallback)
-    return Point(curve, outcome.x, outcome.y, is_infinity=outcome.is_infinity, run=run)
+        outcome.run.mark(selection.reason, fallback)
+    return Point(curve, outcome.x, outcome.y, is_infinity=outcome.is_infinity, run=outcome.run)
