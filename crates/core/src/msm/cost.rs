@@ -1,11 +1,23 @@
 //! The cost model: every choice of path, width, split and thread count comes from here, and any can be forced.
 //!
-//! The number of operations of each way is computed as the engine does them, exactly for uniform scalars (first touches
-//! of a bucket are free, sparse buckets reduce cheaply), and weighed with measured prices. As the model counts what is
-//! done, the least cost grows smoothly with n: there is no cliff where the choice changes.
+//! The operations of each way are counted (`work.rs`) and weighed with measured prices. As the model counts what is done,
+//! the least cost grows smoothly with n: there is no cliff where the choice changes.
 
 use super::grid::Grid;
+use super::work::Work;
 use super::{Isa, Options, Path, digits};
+
+/// How much more work a choice may take than another to save time by staying in cache. Kept below two percent, so
+/// that no sum is more work than a larger one by more (see the test).
+const TOLERANCE: f64 = 1.012;
+/// Widest window that is chosen: wider ones save little and take megabytes a thread.
+const WIDEST: u32 = 17;
+/// Beyond this, images of the bases would take memory and time for little.
+const MOST_SPLIT: usize = 1 << 15;
+/// Beyond this, tables do not stay in cache.
+const MOST_STRAUS: usize = 256;
+/// Terms that lanes do not pay for: their batches are too short.
+pub(super) const MOST_WITHOUT_LANES: usize = 2;
 
 /// What the operations of an arithmetic cost. Only ratios matter.
 #[derive(Clone, Copy, Debug)]
@@ -13,19 +25,17 @@ pub(super) struct Prices {
     /// A batched affine addition, without its share of the inversion, to buckets in the cache near the core.
     addition: f64,
     /// More for an addition, for every doubling of the buckets beyond that cache.
-    spill: f64,
-    /// What an addition of Straus costs over one to a bucket: its tables and sums take more of the cache.
+    far: f64,
+    /// An addition of Straus.
     scattered: f64,
     /// An inversion, and what else a batch costs however short it is.
     batch: f64,
-    /// Reading a digit and scheduling its term.
     digit: f64,
-    /// A doubling of the final chain.
     doubling: f64,
-    /// A mixed addition to the final chain.
     mixed: f64,
-    /// Splitting a scalar and finding the image of its base.
     split: f64,
+    /// Waking threads and waiting for the last one.
+    wake: f64,
     /// Bytes of a point.
     point: f64,
 }
@@ -34,13 +44,14 @@ impl Prices {
     /// Field multiplications, as `Counts` counts them.
     const COUNTED: Self = Self {
         addition: 6.0,
-        spill: 0.0,
-        scattered: 1.0,
+        far: 0.0,
+        scattered: 6.0,
         batch: 64.0,
         digit: 0.0,
         doubling: 7.0,
         mixed: 11.0,
         split: 1.0,
+        wake: 0.0,
         point: 64.0,
     };
 
@@ -57,31 +68,33 @@ impl Prices {
             (Isa::Ifma512, false) => (95.0, 60.0),
         };
         let (batch, doubling, mixed) = if narrow { (1400.0, 150.0, 260.0) } else { (2100.0, 300.0, 500.0) };
-        let point = 16.0 * limbs as f64;
-        Self { addition, spill: 4.0, scattered: 1.4, batch, digit: 5.0, doubling, mixed, split, point }
+        Self {
+            addition,
+            far: 4.0,
+            scattered: 1.4 * addition,
+            batch,
+            digit: 5.0,
+            doubling,
+            mixed,
+            split,
+            wake: 20_000.0,
+            point: 16.0 * limbs as f64,
+        }
     }
 
-    /// The price of an addition to one of so many buckets.
-    fn addition_to(&self, buckets: f64) -> f64 {
-        self.addition + self.spill * (buckets * self.point / NEAR).log2().max(0.0)
+    /// The cost of work at these prices.
+    fn cost(&self, work: &Work) -> f64 {
+        self.addition * work.additions
+            + self.far * work.far
+            + self.scattered * work.scattered
+            + self.batch * work.batches
+            + self.digit * work.digits
+            + self.doubling * work.doublings
+            + self.mixed * work.mixed
+            + self.split * work.splits
+            + self.wake * work.wakes
     }
 }
-
-/// Bytes of buckets from which on additions wait for them.
-const NEAR: f64 = 262_144.0;
-/// How much more work a choice may take than another to save time by staying in cache. Kept below two percent, so
-/// that no sum is more work than a larger one by more (see the test).
-const TOLERANCE: f64 = 1.012;
-/// Widest window that is chosen: wider ones save little and take megabytes a thread.
-const WIDEST: u32 = 17;
-/// Waking threads and waiting for the last one.
-const WAKE: f64 = 20_000.0;
-/// Beyond this, images of the bases would take memory and time for little.
-const MOST_SPLIT: usize = 1 << 15;
-/// Beyond this, tables do not stay in cache.
-const MOST_STRAUS: usize = 256;
-/// Terms that lanes do not pay for: their batches are too short.
-pub(super) const MOST_WITHOUT_LANES: usize = 2;
 
 /// Additions in a batch for this many buckets: a quarter of them keeps conflicts at 12 %, 1,024 keep the scratch in
 /// cache, and more would make an inversion hardly cheaper.
@@ -115,53 +128,53 @@ pub(super) struct Shape {
 /// The cheapest way.
 pub(super) fn choose(prices: &Prices, shape: &Shape, options: &Options<'_>) -> Choice {
     let half_bits = shape.half_bits.filter(|&half| half < shape.bits);
-    let ways = ways(shape, half_bits, options);
-    let near = Prices { spill: 0.0, ..*prices };
-    let fastest = |prices: &Prices, least_work: f64| {
+    let ways = ways(prices, shape, half_bits, options);
+    let fastest = |prices: &Prices, most_work: f64| {
         ways.iter()
-            .filter(|way| cost(&Prices::COUNTED, shape, way) <= TOLERANCE * least_work)
-            .min_by(|a, b| cost(prices, shape, a).total_cmp(&cost(prices, shape, b)))
-            .copied()
+            .filter(|way| Prices::COUNTED.cost(&way.work) <= most_work)
+            .min_by(|a, b| prices.cost(&a.work).total_cmp(&prices.cost(&b.work)))
     };
     // Without the caches times and work agree, and both grow with n; what the caches say decides among near equals.
+    let near = Prices { far: 0.0, ..*prices };
     let first = fastest(&near, f64::INFINITY).expect("there is at least one way");
-    let (split, grid) = fastest(prices, cost(&Prices::COUNTED, shape, &first)).unwrap_or(first);
-    let buckets = cost(&near, shape, &first);
-    let straus =
-        shape.terms <= MOST_STRAUS && straus(prices, shape.terms, shape.bits, half_bits, options.window).1 < buckets;
+    let way = fastest(prices, TOLERANCE * Prices::COUNTED.cost(&first.work)).unwrap_or(first);
+    let straus = shape.terms <= MOST_STRAUS
+        && straus(prices, shape.terms, shape.bits, half_bits, options.window).1 < near.cost(&first.work);
     let path = options.path.unwrap_or(if straus { Path::Straus } else { Path::Bucket });
-    Choice { path, split, grid }
+    Choice { path, split: way.split, grid: way.grid }
 }
 
-/// A way of the bucket method: whether scalars are split, and the grid.
-type Way = (bool, Grid);
+/// A way of the bucket method.
+struct Way {
+    split: bool,
+    grid: Grid,
+    work: Work,
+}
 
-/// All that the options allow.
-fn ways(shape: &Shape, half_bits: Option<u32>, options: &Options<'_>) -> Vec<Way> {
-    let mut ways = Vec::with_capacity(80);
-    let split = half_bits.filter(|_| shape.terms <= MOST_SPLIT || options.endomorphism == Some(true));
-    let whole = if split.is_some() && options.endomorphism == Some(true) { None } else { Some(shape.bits) };
-    for (halved, bits) in [(false, whole), (true, split)] {
+/// All that the options allow, except widths far from the best.
+fn ways(prices: &Prices, shape: &Shape, half_bits: Option<u32>, options: &Options<'_>) -> Vec<Way> {
+    let mut ways = Vec::with_capacity(40);
+    let thread_counts = [1, shape.threads];
+    let halves = half_bits.filter(|_| shape.terms <= MOST_SPLIT || options.endomorphism == Some(true));
+    let whole = (halves.is_none() || options.endomorphism != Some(true)).then_some(shape.bits);
+    for (split, bits) in [(false, whole), (true, halves)] {
         let Some(bits) = bits else { continue };
-        let terms = if halved { 2 * shape.terms } else { shape.terms };
+        let terms = if split { 2 * shape.terms } else { shape.terms };
+        // About log2 n - 4 is best for many terms, log2 n + 2 for few.
+        let widest = (terms.max(1).ilog2() + 2).min(WIDEST).min(bits + 1);
         let widths = match options.window {
             Some(c) => c..=c,
-            None => 1..=WIDEST.min(bits + 1),
+            None => widest.saturating_sub(8).max(1)..=widest,
         };
         for c in widths {
-            let grid = Grid { terms, windows: digits::windows(bits, c), c, threads: 1 };
-            ways.push((halved, grid));
-            if shape.threads > 1 {
-                ways.push((halved, Grid { threads: shape.threads, ..grid }));
+            for &threads in &thread_counts[..if shape.threads > 1 { 2 } else { 1 }] {
+                let grid = Grid { terms, windows: digits::windows(bits, c), c, threads };
+                let splits = if split { shape.terms as f64 } else { 0.0 };
+                ways.push(Way { split, grid, work: Work { splits, ..Work::of_grid(&grid, prices.point) } });
             }
         }
     }
     ways
-}
-
-/// Expected wall time of a way.
-fn cost(prices: &Prices, shape: &Shape, &(split, ref grid): &Way) -> f64 {
-    grid_cost(prices, grid) + if split { prices.split * shape.terms as f64 } else { 0.0 }
 }
 
 /// The cheapest width of Straus' tables, and its cost.
@@ -173,49 +186,11 @@ pub(super) fn straus(
     forced: Option<u32>,
 ) -> (u32, f64) {
     let (parts, bits) = half_bits.map_or((terms, bits), |half| (2 * terms, half));
-    let cost = |window: u32| {
-        let windows = f64::from(bits / window + 1);
-        let table = terms as f64 * f64::from((1u32 << (window - 1)) - 1);
-        let columns = parts as f64 * windows * (1.0 - 0.5f64.powi(window as i32)) - windows;
-        let batches = window - 1 + parts.next_power_of_two().trailing_zeros();
-        prices.scattered * prices.addition * (table + columns.max(0.0))
-            + prices.batch * f64::from(batches)
-            + prices.doubling * f64::from(bits)
-            + prices.mixed * windows
-    };
     let widths = forced.map_or(2..=8, |window| window..=window);
-    widths.map(|window| (window, cost(window))).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((4, f64::INFINITY))
-}
-
-/// Expected wall time of a grid.
-fn grid_cost(prices: &Prices, grid: &Grid) -> f64 {
-    let wake = if grid.threads > 1 { WAKE } else { 0.0 };
-    let chain = (prices.doubling + prices.mixed) * f64::from(grid.windows * grid.c);
-    grid.busiest(|terms, windows| cell_cost(prices, terms, windows, grid.c)) + chain + wake
-}
-
-/// Expected time of a cell: `windows` windows of width c jointly, over so many terms.
-fn cell_cost(prices: &Prices, terms: f64, windows: f64, c: u32) -> f64 {
-    let slots = (1u64 << (c - 1)) as f64;
-    // Digits are zero with probability 2^-c.
-    let pushed = terms * (1.0 - 0.5 / slots);
-    // A slot stays empty with probability (1 - 1 / slots)^pushed, and its first base costs no addition.
-    let empty = if c == 1 { 0.0 } else { (pushed * (-1.0 / slots).ln_1p()).exp() };
-    let touched = slots * (1.0 - empty);
-    let additions = windows * (pushed - touched + reduction(slots, empty, c));
-    let batches = additions / batch((windows * slots) as usize) as f64 + f64::from(c + 1);
-    prices.addition_to(windows * slots) * additions + prices.batch * batches + prices.digit * windows * terms
-}
-
-/// Additions of the butterfly of `reduce.rs` over slots that are empty with this probability.
-fn reduction(slots: f64, empty: f64, c: u32) -> f64 {
-    let full = |slots: f64| 1.0 - empty.powf(slots);
-    (0..c - 1)
-        .map(|t| {
-            let (blocks, size) = (slots / (2u64 << t) as f64, (1u64 << t) as f64);
-            (blocks - 1.0) * full(size).powi(2) + blocks * f64::from(t) * full(size / 2.0).powi(2)
-        })
-        .sum()
+    widths
+        .map(|window| (window, prices.cost(&Work::of_straus(terms, parts, bits, window))))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .unwrap_or((4, f64::INFINITY))
 }
 
 #[cfg(test)]
@@ -230,7 +205,10 @@ mod tests {
                 let (window, _) = straus(prices, shape.terms, shape.bits, shape.half_bits, None);
                 straus(&Prices::COUNTED, shape.terms, shape.bits, shape.half_bits, Some(window)).1
             }
-            _ => cost(&Prices::COUNTED, shape, &(choice.split, choice.grid)),
+            _ => {
+                let splits = if choice.split { shape.terms as f64 } else { 0.0 };
+                Prices::COUNTED.cost(&Work { splits, ..Work::of_grid(&choice.grid, prices.point) })
+            }
         }
     }
 
@@ -265,7 +243,7 @@ mod tests {
                     let time = |threads| {
                         let shape = Shape { threads, ..shape };
                         let choice = choose(&prices, &shape, &Options::default());
-                        cost(&prices, &shape, &(choice.split, choice.grid))
+                        prices.cost(&Work::of_grid(&choice.grid, prices.point))
                     };
                     assert!(time(1) / time(2) > 1.85, "{isa:?} {limbs} 2^{log}: {}", time(1) / time(2));
                 }

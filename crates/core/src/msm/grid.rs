@@ -29,6 +29,9 @@ impl Grid {
 
     /// Pieces that a left-over window is cut into.
     fn pieces(&self) -> usize {
+        if self.left_over() == 0 {
+            return 1;
+        }
         let most = self.threads.min(self.terms.max(1));
         (1..=most).min_by(|&a, &b| self.left_over_cost(a).total_cmp(&self.left_over_cost(b))).unwrap_or(1)
     }
@@ -44,19 +47,16 @@ impl Grid {
         (1u64 << self.c) as f64
     }
 
-    /// What the busiest thread does, given the cost of a cell of so many terms and windows.
-    pub(super) fn busiest(&self, cell: impl Fn(f64, f64) -> f64) -> f64 {
+    /// The cells of the busiest thread, as (number, terms, windows) of two kinds: whole windows and pieces of others.
+    pub(super) fn busiest(&self) -> [(f64, f64, f64); 2] {
         let windows = self.windows / self.threads as u32;
         let groups = windows.div_ceil(self.joint());
-        let whole = match groups {
-            0 => 0.0,
-            _ => f64::from(groups) * cell(self.terms as f64, f64::from(windows) / f64::from(groups)),
-        };
         let pieces = self.pieces();
-        match (self.left_over() as usize * pieces).div_ceil(self.threads) {
-            0 => whole,
-            rounds => whole + rounds as f64 * cell(self.terms as f64 / pieces as f64, 1.0),
-        }
+        let rounds = (self.left_over() as usize * pieces).div_ceil(self.threads);
+        [
+            (f64::from(groups), self.terms as f64, f64::from(windows) / f64::from(groups.max(1))),
+            (rounds as f64, self.terms as f64 / pieces as f64, 1.0),
+        ]
     }
 
     /// Windows whose buckets stay in cache together.
@@ -117,7 +117,9 @@ mod tests {
     fn threads_share_evenly() {
         let one = Grid { terms: 1 << 16, windows: 21, c: 12, threads: 1 };
         let two = Grid { threads: 2, ..one };
-        let cost = |terms: f64, windows: f64| windows * (terms + 4096.0);
-        assert!(one.busiest(cost) / two.busiest(cost) > 1.9);
+        let cost = |grid: Grid| -> f64 {
+            grid.busiest().iter().map(|(times, terms, windows)| times * windows * (terms + 4096.0)).sum()
+        };
+        assert!(cost(one) / cost(two) > 1.9);
     }
 }

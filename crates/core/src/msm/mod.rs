@@ -1,7 +1,7 @@
 //! Multi-scalar multiplication: `prepare` bases once, then `msm` any number of scalar vectors over them.
 //!
 //! `adder` is the primitive; `bucket` the method, made of `digits`, `buckets`, `tree`, `reduce` and `combine`;
-//! `terms` classifies the scalars, `cost` and `grid` choose, `pool` runs, `engine` puts one call together.
+//! `terms` classifies the scalars, `cost`, `work` and `grid` choose, `pool` runs, `engine` puts one call together.
 
 pub mod adder;
 mod bucket;
@@ -29,6 +29,7 @@ pub mod straus;
 mod subgroup;
 mod terms;
 mod tree;
+mod work;
 
 use crate::curve::{Affine, CurveParams};
 
