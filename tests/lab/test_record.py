@@ -99,6 +99,15 @@ def test_round_trip_leaves_out_what_is_unknown(tmp_path):
     assert list(read_lines(path)) == record.lines
 
 
+def test_the_user_s_home_is_not_published():
+    from pathlib import Path
+
+    record = Record()
+    build = {"command": f"cc -o {Path.home()}/x/y", "flags": [f"-I{Path.home()}"]}
+    record.append("cell", cell="c", path="p", place="cpu", labels={"n": 1}, subject={"build": build})
+    assert record.lines[0]["subject"]["build"] == {"command": "cc -o ~/x/y", "flags": ["-I~"]}
+
+
 def test_a_last_line_cut_short_is_left_out(tmp_path):
     path = tmp_path / "r.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in GOOD) + '{"kind": "sam')

@@ -33,6 +33,8 @@ SCHEMA_VERSION = 1
 _MAX_LINE = 1 << 20
 _MAX_LINES = 5_000_000
 
+_HOME = str(Path.home())
+
 Line = dict[str, Any]
 
 
@@ -96,6 +98,8 @@ class Record:
     def append(self, kind: str, **fields: Any) -> None:
         """Add a line; None values are left out, since absent is not zero."""
         line = {"kind": kind, **{key: value for key, value in fields.items() if value is not None}}
+        if kind in ("run", "cell"):
+            line = _without_home(line)
         self.lines.append(line)
         if self._file is not None:
             self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
@@ -127,6 +131,15 @@ class Record:
             self.flush(sync=True)
             self._file.close()
             self._file = None
+
+
+def _without_home(value: Any) -> Any:
+    """The user's home folder as `~`: records are published, and paths in build flags name people."""
+    if isinstance(value, dict):
+        return {key: _without_home(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_home(inner) for inner in value]
+    return value.replace(_HOME, "~") if isinstance(value, str) and len(_HOME) > 1 else value
 
 
 def read_lines(path: Path) -> Iterator[Line]:
