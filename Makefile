@@ -54,7 +54,7 @@ bench-small bench-medium bench-large: bench-%: build
 	@$(BIN)/msm bench --preset $*
 
 compare: build
-	@$(BIN)/msm compare --paths cpu,cuda
+	@$(BIN)/msm compare
 
 # --- tests and checks -------------------------------------------------------------------------
 
