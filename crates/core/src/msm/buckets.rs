@@ -10,6 +10,7 @@
 
 use super::adder::{BatchAdder, Packed, Pair};
 use super::options::Counts;
+use super::packed_array::PackedArray;
 use super::tree::Tree;
 use crate::field::Field;
 
@@ -31,7 +32,7 @@ pub(super) enum Slot {
 pub(super) struct Buckets<'a, F: Field, A> {
     pub(super) adder: Batcher<F, A>,
     bases: &'a [Packed<F>],
-    pub(super) points: Vec<Packed<F>>,
+    pub(super) points: PackedArray<F>,
     pub(super) slots: Vec<Slot>,
     queue: Vec<Pair>,
     retried: Vec<Pair>,
@@ -101,7 +102,7 @@ impl<'a, F: Field, A: BatchAdder<F>> Buckets<'a, F, A> {
         Self {
             adder: Batcher::new(capacity),
             bases,
-            points: vec![Packed::EMPTY; count],
+            points: PackedArray::new(count),
             slots: vec![Slot::Empty; count],
             queue: Vec::with_capacity(QUEUE),
             retried: Vec::with_capacity(QUEUE),

@@ -18,6 +18,7 @@ mod isa;
 #[cfg(target_arch = "x86_64")]
 pub mod lane_adder;
 mod options;
+mod packed_array;
 mod pool;
 mod prepare;
 mod progression;

@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::adder::{BatchAdder, Packed};
+use super::packed_array::PackedArray;
 use super::{Engines, Isa, MOST_TERMS, MsmError, first_outside_subgroup, pool};
 use crate::curve::{Affine, CurveParams};
 use crate::field::{Field, Limbs};
@@ -53,7 +54,7 @@ impl Default for PrepareOptions<'_> {
 #[derive(Clone, Debug)]
 pub struct Prepared<C: CurveParams> {
     pub(super) isa: Isa,
-    pub(super) bases: Vec<Packed<C::Field>>,
+    pub(super) bases: PackedArray<C::Field>,
     /// Indices of bases at infinity, ascending.
     pub(super) infinities: Vec<u32>,
     pub(super) subgroup: bool,
@@ -132,7 +133,7 @@ struct Source<'a> {
 }
 
 /// Packed bases and the indices of those at infinity.
-type PackedBases<F> = (Vec<Packed<F>>, Vec<u32>);
+type PackedBases<F> = (PackedArray<F>, Vec<u32>);
 
 /// Packs all points, in chunks on several threads. An error names the first bad point.
 fn pack<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
@@ -140,7 +141,7 @@ fn pack<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     threads: usize,
 ) -> Result<PackedBases<C::Field>, MsmError> {
     const CHUNK: usize = 1 << 10;
-    let mut bases = vec![Packed::EMPTY; source.limbs.len() / (2 * <C::Field as Field>::Limbs::COUNT)];
+    let mut bases = PackedArray::new(source.limbs.len() / (2 * <C::Field as Field>::Limbs::COUNT));
     let chunks: Vec<_> = bases.chunks_mut(CHUNK).map(Mutex::new).collect();
     let outcomes: Vec<Mutex<Result<Vec<u32>, MsmError>>> = chunks.iter().map(|_| Mutex::new(Ok(Vec::new()))).collect();
     pool::run(pool::threads(threads), chunks.len(), &|i| {
