@@ -62,7 +62,8 @@ pub(super) fn cell<C: CurveParams, A: BatchAdder<C::Field>>(
                     digits.push(Pair { dst, signed_src: base ^ (digit < 0) as u32 });
                 }
             });
-            buckets.push_all(&digits);
+            let last = w + 1 == windows.len();
+            buckets.push_all(&digits, if last { terms.limbs(end..(end + tile).min(cell.terms.end)) } else { &[] });
         }
         start = end;
     }

@@ -111,8 +111,11 @@ impl<'a, F: Field, A: BatchAdder<F>> Buckets<'a, F, A> {
     }
 
     /// bucket += ±base for every term, now or later. Whether a bucket is busy is a coin toss that no CPU predicts, so
-    /// each term is written to the batch and to the queue, and one of them grows.
-    pub(super) fn push_all(&mut self, mut terms: &[Pair]) {
+    /// each term is written to the batch and to the queue, and one of them grows. Meanwhile `ahead`, which is read
+    /// next, is fetched: alone, it would wait for memory.
+    pub(super) fn push_all(&mut self, mut terms: &[Pair], ahead: &[u64]) {
+        let stride = ahead.len() / terms.len().max(1);
+        let mut ahead = ahead.as_ptr();
         while !terms.is_empty() {
             let (mut batch, mut waiting) = (Tail::of(&mut self.adder.pairs), Tail::of(&mut self.queue));
             let (full, long) = (self.adder.capacity, QUEUE);
@@ -120,13 +123,15 @@ impl<'a, F: Field, A: BatchAdder<F>> Buckets<'a, F, A> {
             while done < terms.len() && batch.length < full && waiting.length < long {
                 let term = terms[done];
                 done += 1;
+                fetch(ahead);
+                ahead = ahead.wrapping_add(stride);
                 let slot = &mut self.slots[term.dst as usize];
                 if *slot == Slot::Empty {
                     *slot = Slot::Full;
                     self.points[term.dst as usize] = signed(&self.bases[term.src()], term.negate());
                     continue;
                 }
-                fetch(&self.points[term.dst as usize]);
+                fetch_point(&self.points[term.dst as usize]);
                 let free = *slot == Slot::Full;
                 *slot = Slot::Busy;
                 batch.append_if(free, term);
@@ -156,7 +161,7 @@ impl<'a, F: Field, A: BatchAdder<F>> Buckets<'a, F, A> {
             let waited = core::mem::take(&mut self.queue);
             self.queue = core::mem::take(&mut self.retried);
             // At most half a batch, so that no flush comes from within.
-            self.push_all(&waited);
+            self.push_all(&waited, &[]);
             self.retried = waited;
             self.retried.clear();
         }
@@ -216,19 +221,22 @@ pub(super) fn signed<F: Field>(point: &Packed<F>, negate: bool) -> Packed<F> {
 
 /// Asks for the lines of a point that the next flush will need.
 #[inline(always)]
-fn fetch<F: Field>(point: &Packed<F>) {
+fn fetch_point<F: Field>(point: &Packed<F>) {
+    let first = core::ptr::from_ref(point).cast::<u64>();
+    fetch(first);
+    if size_of::<Packed<F>>() > 64 {
+        fetch(first.wrapping_add(size_of::<Packed<F>>() / 8 - 1));
+    }
+}
+
+/// Asks for a cache line, which need not exist.
+#[inline(always)]
+fn fetch(address: *const u64) {
     #[cfg(target_arch = "x86_64")]
-    {
-        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        let first = core::ptr::from_ref(point).cast::<i8>();
-        // SAFETY: a prefetch may name any address.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T1>(first);
-            if size_of::<Packed<F>>() > 64 {
-                _mm_prefetch::<_MM_HINT_T1>(first.wrapping_add(size_of::<Packed<F>>() - 1));
-            }
-        }
+    // SAFETY: a prefetch may name any address.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T1 }>(address.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = point;
+    let _ = address;
 }

@@ -40,17 +40,22 @@ impl<'a> Terms<'a> {
     /// Scalars and signed bases of a range of terms.
     #[inline(always)]
     pub(super) fn range(&self, range: Range<usize>) -> impl Iterator<Item = (&[u64], u32)> {
-        let scalars = self.limbs[range.start * self.stride..range.end * self.stride].chunks_exact(self.stride);
+        let scalars = self.limbs(range.clone()).chunks_exact(self.stride);
         let bases = if self.bases.is_empty() { &[] } else { &self.bases[range.clone()] };
         scalars
             .enumerate()
             .map(move |(i, scalar)| (scalar, bases.get(i).copied().unwrap_or(((range.start + i) as u32) << 1)))
     }
 
+    /// The limbs of the scalars of a range of terms.
+    pub(super) fn limbs(&self, range: Range<usize>) -> &[u64] {
+        &self.limbs[range.start * self.stride..range.end * self.stride]
+    }
+
     /// Calls `each` with the digit and the signed base of every term of a range.
     #[inline(always)]
     pub(super) fn digits(&self, range: Range<usize>, window: &Window, mut each: impl FnMut(i32, u32)) {
-        let scalars = &self.limbs[range.start * self.stride..range.end * self.stride];
+        let scalars = self.limbs(range.clone());
         if self.bases.is_empty() {
             let first = range.start as u32;
             window.digits(scalars, self.stride, |i, digit| each(digit, (first + i as u32) << 1));
