@@ -105,6 +105,11 @@ fn work<T: Send>(py: Python<'_>, threads: usize, task: impl FnOnce() -> T + Send
     py.detach(|| pool::with_threads(threads, task))
 }
 
+/// As `work`, for an operation on a vector of `size` elements.
+fn work_on<T: Send>(py: Python<'_>, size: usize, threads: usize, task: impl FnOnce() -> T + Send) -> T {
+    py.detach(|| pool::for_size(size, threads, task))
+}
+
 /// One function that changes `a` by reading `b`.
 macro_rules! changes_by {
     ($($name:ident = $op:path, $doc:literal;)*) => {$(
@@ -114,7 +119,7 @@ macro_rules! changes_by {
             let b = View::new(b, false)?;
             let mut a = Target::new(a, &[&b])?;
             let (a, b) = (a.scalars(), b.scalars());
-            work(py, threads, || $op(a, b)).map_err(refused)
+            work_on(py, a.len(), threads, || $op(a, b)).map_err(refused)
         }
     )*};
 }
@@ -134,7 +139,7 @@ macro_rules! changes {
             let mut target = Target::new($a, &[])?;
             $(let $arg = scalar($arg)?;)*
             let $a = target.limbs();
-            work(py, threads, || $body).map_err(refused)
+            work_on(py, $a.len(), threads, || $body).map_err(refused)
         }
     )*};
 }
@@ -172,7 +177,7 @@ fn add_scaled(py: Python<'_>, a: &Bound<'_, PyAny>, k: &[u8], b: &Bound<'_, PyAn
     let b = View::new(b, false)?;
     let (mut a, k) = (Target::new(a, &[&b])?, scalar(k)?);
     let (a, b) = (a.scalars(), b.scalars());
-    work(py, threads, || vector::add_scaled(a, k, b)).map_err(refused)
+    work_on(py, a.len(), threads, || vector::add_scaled(a, k, b)).map_err(refused)
 }
 
 /// Sum of a[i] * b[i].
@@ -185,7 +190,7 @@ fn dot<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (a, b) = (View::new(a, false)?, View::new(b, false)?);
     let (a, b) = (a.scalars(), b.scalars());
-    let sum = work(py, threads, || vector::dot(a, b)).map_err(refused)?;
+    let sum = work_on(py, a.len(), threads, || vector::dot(a, b)).map_err(refused)?;
     Ok(scalar_bytes(py, &[sum]))
 }
 
@@ -194,7 +199,7 @@ fn dot<'py>(
 fn evaluate<'py>(py: Python<'py>, p: &Bound<'_, PyAny>, z: &[u8], threads: usize) -> PyResult<Bound<'py, PyBytes>> {
     let (p, z) = (View::new(p, false)?, scalar(z)?);
     let p = p.scalars();
-    let value = work(py, threads, || poly::evaluate(p, z));
+    let value = work_on(py, p.len(), threads, || poly::evaluate(p, z));
     Ok(scalar_bytes(py, &[value]))
 }
 
@@ -208,7 +213,7 @@ fn divide_linear<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (mut p, z) = (Target::new(p, &[])?, scalar(z)?);
     let p = p.scalars();
-    let value = work(py, threads, || poly::divide_linear(p, z));
+    let value = work_on(py, p.len(), threads, || poly::divide_linear(p, z));
     Ok(scalar_bytes(py, &[value]))
 }
 
@@ -217,7 +222,7 @@ fn divide_linear<'py>(
 fn divide_vanishing(py: Python<'_>, p: &Bound<'_, PyAny>, n: usize, threads: usize) -> PyResult<()> {
     let mut p = Target::new(p, &[])?;
     let p = p.scalars();
-    work(py, threads, || poly::divide_vanishing(p, n)).map_err(refused)
+    work_on(py, p.len(), threads, || poly::divide_vanishing(p, n)).map_err(refused)
 }
 
 /// The root of unity of order 2^log.

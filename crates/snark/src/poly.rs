@@ -11,6 +11,9 @@ use crate::{Fr, Result, refuse};
 pub fn evaluate(p: &[Fr], z: Fr) -> Fr {
     use ark_ff::Field;
     const BLOCK: usize = 1 << 11;
+    if p.len() <= BLOCK {
+        return horner(p, z);
+    }
     p.par_chunks(BLOCK).enumerate().map(|(block, p)| horner(p, z) * z.pow([(block * BLOCK) as u64])).sum()
 }
 

@@ -50,14 +50,32 @@ mod lanes {
     }
 }
 
-fn zip(a: &mut [Fr], b: &[Fr], op: impl Fn(&mut Fr, &Fr) + Sync) -> Result<()> {
+/// Calls `op` with pieces of both vectors, on the threads of the pool if there is more than one piece.
+fn pieces(a: &mut [Fr], b: &[Fr], op: impl Fn(&mut [Fr], &[Fr]) + Sync) -> Result<()> {
     same_length(a.len(), b.len())?;
-    a.par_chunks_mut(GRAIN).zip(b.par_chunks(GRAIN)).for_each(|(a, b)| a.iter_mut().zip(b).for_each(|(a, b)| op(a, b)));
+    if a.len() <= GRAIN {
+        op(a, b);
+    } else {
+        a.par_chunks_mut(GRAIN).zip(b.par_chunks(GRAIN)).for_each(|(a, b)| op(a, b));
+    }
     Ok(())
 }
 
+fn zip(a: &mut [Fr], b: &[Fr], op: impl Fn(&mut Fr, &Fr) + Sync) -> Result<()> {
+    pieces(a, b, |a, b| a.iter_mut().zip(b).for_each(|(a, b)| op(a, b)))
+}
+
+/// Calls `op` with the number of each piece and the piece.
+fn numbered<T: Send>(a: &mut [T], op: impl Fn(usize, &mut [T]) + Sync) {
+    if a.len() <= GRAIN {
+        op(0, a);
+    } else {
+        a.par_chunks_mut(GRAIN).enumerate().for_each(|(i, a)| op(i, a));
+    }
+}
+
 fn each(a: &mut [Fr], op: impl Fn(&mut Fr) + Sync) {
-    a.par_chunks_mut(GRAIN).for_each(|a| a.iter_mut().for_each(&op));
+    numbered(a, |_, a| a.iter_mut().for_each(&op));
 }
 
 /// a += b.
@@ -72,12 +90,10 @@ pub fn sub(a: &mut [Fr], b: &[Fr]) -> Result<()> {
 
 /// a *= b, element by element.
 pub fn mul(a: &mut [Fr], b: &[Fr]) -> Result<()> {
-    same_length(a.len(), b.len())?;
-    a.par_chunks_mut(GRAIN).zip(b.par_chunks(GRAIN)).for_each(|(a, b)| {
+    pieces(a, b, |a, b| {
         let done = lanes::multiply(a, b);
         a[done..].iter_mut().zip(&b[done..]).for_each(|(a, b)| *a *= b);
-    });
-    Ok(())
+    })
 }
 
 /// a += k b.
@@ -85,12 +101,10 @@ pub fn add_scaled(a: &mut [Fr], k: Fr, b: &[Fr]) -> Result<()> {
     if k.is_one() {
         return add(a, b);
     }
-    same_length(a.len(), b.len())?;
-    a.par_chunks_mut(GRAIN).zip(b.par_chunks(GRAIN)).for_each(|(a, b)| {
+    pieces(a, b, |a, b| {
         let done = lanes::add_scaled(a, k, b);
         a[done..].iter_mut().zip(&b[done..]).for_each(|(a, b)| *a += k * b);
-    });
-    Ok(())
+    })
 }
 
 /// a *= k.
@@ -98,7 +112,7 @@ pub fn scale(a: &mut [Fr], k: Fr) {
     if k.is_one() {
         return;
     }
-    a.par_chunks_mut(GRAIN).for_each(|a| {
+    numbered(a, |_, a| {
         let done = lanes::scale(a, k);
         a[done..].iter_mut().for_each(|a| *a *= k);
     });
@@ -111,7 +125,7 @@ pub fn subtract_from(a: &mut [Fr], k: Fr) {
 
 /// out[i] = first · base^i.
 pub fn powers(out: &mut [Fr], first: Fr, base: Fr) {
-    out.par_chunks_mut(GRAIN).enumerate().for_each(|(block, out)| {
+    numbered(out, |block, out| {
         let mut power = first * base.pow([(block * GRAIN) as u64]);
         for slot in out {
             *slot = power;
@@ -122,7 +136,7 @@ pub fn powers(out: &mut [Fr], first: Fr, base: Fr) {
 
 /// a[i] *= first · base^i: from a polynomial to its coset form p(base · X), scaled by `first`.
 pub fn scale_by_powers(a: &mut [Fr], first: Fr, base: Fr) {
-    a.par_chunks_mut(GRAIN).enumerate().for_each(|(block, a)| {
+    numbered(a, |block, a| {
         let mut power = first * base.pow([(block * GRAIN) as u64]);
         for value in a {
             *value *= power;
@@ -136,32 +150,40 @@ pub fn invert(a: &mut [Fr]) -> Result<()> {
     if let Some(index) = a.iter().position(Fr::is_zero) {
         return refuse(format!("element {index} is zero and has no inverse"));
     }
-    let block = a.len().div_ceil(rayon::current_num_threads()).max(GRAIN);
-    a.par_chunks_mut(block).for_each(|a| {
-        let mut prefix = Vec::with_capacity(a.len());
-        let mut product = Fr::one();
-        for value in a.iter() {
-            prefix.push(product);
-            product *= value;
-        }
-        // the product of non-zero elements is not zero
-        let mut suffix = product.inverse().unwrap_or_default();
-        for (value, before) in a.iter_mut().zip(&prefix).rev() {
-            let inverse = suffix * before;
-            suffix *= *value;
-            *value = inverse;
-        }
-    });
+    if a.len() <= GRAIN {
+        invert_piece(a);
+    } else {
+        let block = a.len().div_ceil(rayon::current_num_threads()).max(GRAIN);
+        a.par_chunks_mut(block).for_each(invert_piece);
+    }
     Ok(())
+}
+
+/// Montgomery's trick on elements of which none is zero.
+fn invert_piece(a: &mut [Fr]) {
+    let mut prefix = Vec::with_capacity(a.len());
+    let mut product = Fr::one();
+    for value in a.iter() {
+        prefix.push(product);
+        product *= value;
+    }
+    // the product of non-zero elements is not zero
+    let mut suffix = product.inverse().unwrap_or_default();
+    for (value, before) in a.iter_mut().zip(&prefix).rev() {
+        let inverse = suffix * before;
+        suffix *= *value;
+        *value = inverse;
+    }
 }
 
 /// Σ a[i] b[i].
 pub fn dot(a: &[Fr], b: &[Fr]) -> Result<Fr> {
     same_length(a.len(), b.len())?;
-    Ok(a.par_chunks(GRAIN)
-        .zip(b.par_chunks(GRAIN))
-        .map(|(a, b)| a.iter().zip(b).map(|(a, b)| *a * b).sum::<Fr>())
-        .sum())
+    let piece = |(a, b): (&[Fr], &[Fr])| a.iter().zip(b).map(|(a, b)| *a * b).sum::<Fr>();
+    if a.len() <= GRAIN {
+        return Ok(piece((a, b)));
+    }
+    Ok(a.par_chunks(GRAIN).zip(b.par_chunks(GRAIN)).map(piece).sum())
 }
 
 /// Montgomery form of canonical values, in place; a value at or above r is refused with its index.
@@ -177,7 +199,7 @@ pub fn from_canonical(a: &mut [Limbs]) -> Result<()> {
 
 /// Canonical values of elements in Montgomery form, in place.
 pub fn to_canonical(a: &mut [Limbs]) {
-    a.par_chunks_mut(GRAIN).for_each(|a| {
+    numbered(a, |_, a| {
         for limbs in a {
             *limbs = as_scalars(std::slice::from_ref(limbs))[0].into_bigint().0;
         }

@@ -13,6 +13,7 @@ use multiscalar_core::field::lanes::{Isa, Kernel, Limbwise, Repack, Vector};
 
 use super::{L, P, factor, product, reduce, shrink};
 use crate::ntt::{MAX_LOG, root_of_unity};
+use crate::pool::GRAIN;
 use crate::{Fr, Limbs};
 
 const LANES: usize = 8;
@@ -84,7 +85,17 @@ fn roots(log_half: u32) -> &'static [Block] {
 /// `a` has 2^log elements, at least one block.
 pub fn transform(isa: Ifma512, a: &mut [Limbs], inverse: bool) {
     let log = a.len().trailing_zeros();
+    let scale = inverse.then(|| {
+        use ark_ff::Field;
+        factor(Fr::from(a.len() as u64).inverse().unwrap_or_default())
+    });
     let mut blocks = vec![Block::ZERO; a.len() / LANES];
+    if a.len() <= GRAIN {
+        isa.run(Load { a, blocks: &mut blocks });
+        layers(isa, &mut blocks, log, 0);
+        let out = Rows { rows: a.as_mut_ptr(), log };
+        return isa.run(Store { blocks: &blocks, first: 0, out, scale });
+    }
     let chunk = blocks.len().div_ceil(rayon::current_num_threads()).max(SMALL);
     rayon::scope(|scope| {
         for (blocks, a) in blocks.chunks_mut(chunk).zip(a.chunks(chunk * LANES)) {
@@ -92,10 +103,6 @@ pub fn transform(isa: Ifma512, a: &mut [Limbs], inverse: bool) {
         }
     });
     layers(isa, &mut blocks, log, 0);
-    let scale = inverse.then(|| {
-        use ark_ff::Field;
-        factor(Fr::from(a.len() as u64).inverse().unwrap_or_default())
-    });
     let out = Rows { rows: a.as_mut_ptr(), log };
     let blocks = &blocks;
     rayon::scope(move |scope| {
