@@ -21,7 +21,7 @@ from ..lab.stopping import Stopping
 from ..lab.subject import Labels, Subject
 from ..lab.warmup import Warmup
 from ..settings import parse_size
-from ..varuna import indexer, srs, workloads
+from ..varuna import circom, indexer, srs, workloads
 from ..varuna.r1cs import Assignment, R1cs
 from ..varuna.scalars import integers
 from ..varuna.version import Version
@@ -51,6 +51,8 @@ def command(
     workload: Annotated[
         str, typer.Option(help=f"{TEST}, or a stand-in of the same shape: {', '.join(workloads.SHAPES)}.")
     ] = TEST,
+    r1cs: Annotated[Path | None, typer.Option(help="A circom circuit over bls12-377 instead; needs --wtns.")] = None,
+    wtns: Annotated[Path | None, typer.Option(help="Its witness.")] = None,
     version: Annotated[Version, typer.Option(case_sensitive=False, help="Version of the protocol.")] = Version.V3,
     hiding: Annotated[bool, typer.Option(help="Hide the witness (zero knowledge).")] = True,
     seed: o.Seed = 5090,
@@ -79,8 +81,11 @@ def command(
     if warning:
         typer.echo(f"warning: {warning}", err=True)
     try:
-        circuit, assignment = _circuit(workload, depth, constraints, variables, seed)
-    except MultiscalarError as error:
+        if r1cs is not None:
+            workload, (circuit, assignment) = r1cs.name, _from_circom(r1cs, wtns)
+        else:
+            circuit, assignment = _circuit(workload, depth, constraints, variables, seed)
+    except (MultiscalarError, OSError) as error:
         raise o.fail(str(error)) from None
     job = Job(workload, circuit, assignment, version, hiding, threads, _Setup(srs_dir, hiding, seed))
     subjects = _subjects(backend, cutoffs, peers)
@@ -109,6 +114,13 @@ def _circuit(workload: str, depth: int, constraints: int, variables: int, seed: 
     circuit = workloads.stand_in(workload, seed)
     typer.echo(f"{workload}: a random circuit of the published shape, standing in for the real one", err=True)
     return circuit
+
+
+def _from_circom(r1cs: Path, wtns: Path | None) -> tuple[R1cs, Assignment]:
+    if wtns is None:
+        raise o.fail("--r1cs needs --wtns, the witness")
+    circuit = circom.read_r1cs(r1cs.read_bytes())
+    return circuit, circom.read_witness(wtns.read_bytes(), circuit)
 
 
 class _Setup:

@@ -24,11 +24,11 @@ class Reader:
         self._at += count
         return self._data[self._at - count : self._at]
 
-    def number(self, low: int, high: int, meaning: str) -> int:
-        """A u64 that must lie in low..high."""
-        value = int.from_bytes(self.take(8), "little")
+    def number(self, low: int, high: int, meaning: str, width: int = 8) -> int:
+        """A little-endian number of `width` bytes that must lie in low..high."""
+        value = int.from_bytes(self.take(width), "little")
         if not low <= value <= high:
-            self._at -= 8
+            self._at -= width
             raise self.fail(f"{meaning} is {value:,}, accepted: {low:,} to {high:,}")
         return value
 
