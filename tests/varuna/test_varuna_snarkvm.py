@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from multiscalar import varuna
+from multiscalar.errors import CircuitError, EncodingError
 from multiscalar.varuna import scalars, workloads
 from multiscalar.varuna.proof import Proof
+from multiscalar.varuna.provingkey import read_proving_key
 from multiscalar.varuna.r1cs import Assignment, R1cs
 from multiscalar.varuna.srs import Srs
 from multiscalar.varuna.version import Version
@@ -95,3 +99,26 @@ def test_certificates_agree(snarkvm: SnarkVm, public_srs: Srs) -> None:
     answer = snarkvm.ask("certificate", circuit=loaded["circuit"])
     assert certificate.to_bytes().hex() == answer["certificate"]
     assert varuna.check_certificate(public_srs, circuit, key.verifying, certificate)
+
+
+@pytest.mark.parametrize("hiding", [True, False])
+def test_circuits_are_read_out_of_proving_keys(snarkvm: SnarkVm, public_srs: Srs, tmp_path: Path, hiding: bool) -> None:
+    circuit, assignment = mixed_circuit()
+    loaded = snarkvm.load(circuit, [assignment], hiding=hiding)
+    path = tmp_path / "key"
+    snarkvm.ask("proving_key", circuit=loaded["circuit"], file=str(path), hiding=hiding)
+    data = path.read_bytes()
+    verifying, found = read_proving_key(data, wrapped=False, hiding=hiding)
+    assert verifying.to_bytes().hex() == loaded["vk"]
+    assert varuna.setup(found, public_srs, hiding=hiding).verifying.to_bytes() == verifying.to_bytes()
+    wrapped, _ = read_proving_key(b"\x01" + data, hiding=hiding)
+    assert wrapped.id == verifying.id
+    fault = "not of a hiding circuit"
+    if hiding:
+        at, fault = len(verifying.to_bytes()) + 48 + 8 + 8, "id of the key"  # the first value of A
+        data = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+    with pytest.raises(CircuitError, match=fault):
+        read_proving_key(data, wrapped=False)
+    for length in range(0, 2000, 37):
+        with pytest.raises(EncodingError):
+            read_proving_key(data[:length], wrapped=False)

@@ -157,10 +157,6 @@ changes! {
         vector::powers(as_scalars_mut(a), first, base);
         Ok(())
     }
-    "a[i] *= first * base^i." scale_by_powers(a, first, base) {
-        vector::scale_by_powers(as_scalars_mut(a), first, base);
-        Ok(())
-    }
     "a = 1 / a, element by element." invert(a) { vector::invert(as_scalars_mut(a)) }
     "Canonical values to Montgomery form." from_canonical(a) { vector::from_canonical(a) }
     "Montgomery form to canonical values." to_canonical(a) {
@@ -433,7 +429,7 @@ pub fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
         ($($name:ident)*) => {$( module.add_function(wrap_pyfunction!($name, &module)?)?; )*};
     }
     functions! {
-        add sub mul scale subtract_from powers scale_by_powers invert from_canonical to_canonical ntt intt
+        add sub mul scale subtract_from powers invert from_canonical to_canonical ntt intt
         add_scaled dot evaluate divide_linear divide_vanishing root_of_unity
         decompress read_uncompressed compress pairing_product_is_one multiples
     }

@@ -134,17 +134,6 @@ pub fn powers(out: &mut [Fr], first: Fr, base: Fr) {
     });
 }
 
-/// a[i] *= first · base^i: from a polynomial to its coset form p(base · X), scaled by `first`.
-pub fn scale_by_powers(a: &mut [Fr], first: Fr, base: Fr) {
-    numbered(a, |block, a| {
-        let mut power = first * base.pow([(block * GRAIN) as u64]);
-        for value in a {
-            *value *= power;
-            power *= base;
-        }
-    });
-}
-
 /// a = 1/a, element by element; a zero is refused with its index, and `a` is then unspecified.
 pub fn invert(a: &mut [Fr]) -> Result<()> {
     if let Some(index) = a.iter().position(Fr::is_zero) {
@@ -244,9 +233,6 @@ mod tests {
         powers(&mut out, first, base);
         assert_eq!(out[0], first);
         assert!(out.windows(2).all(|w| w[1] == w[0] * base));
-        let mut scaled = vec![Fr::from(3); out.len()];
-        scale_by_powers(&mut scaled, first, base);
-        assert!(scaled.iter().zip(&out).all(|(s, o)| *s == Fr::from(3) * o));
     }
 
     #[test]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -201,7 +202,7 @@ def _arithmetize(matrix: Matrix, info: Info, k: Domain) -> Arithmetization:
 def on_coset(coefficients: Vector) -> Vector:
     """Values on 22 times the domain of as many points."""
     values = coefficients.copy()
-    scalars.scale_by_powers(values, COSET)
+    scalars.multiply(values, _coset_powers(len(values), COSET))
     scalars.transform(values)
     return values
 
@@ -209,4 +210,14 @@ def on_coset(coefficients: Vector) -> Vector:
 def from_coset(values: Vector, factor: int = 1) -> None:
     """The inverse of `on_coset`, in place, times `factor`."""
     scalars.interpolate(values)
-    scalars.scale_by_powers(values, scalars.inverse(COSET), factor)
+    scalars.multiply(values, _coset_powers(len(values), scalars.inverse(COSET)))
+    if factor != 1:
+        scalars.scale(values, factor)
+
+
+@lru_cache(maxsize=16)
+def _coset_powers(size: int, base: int) -> Vector:
+    """1, base, base^2, ...; shared, so read-only."""
+    out = scalars.powers(base, size)
+    out.flags.writeable = False
+    return out

@@ -143,11 +143,6 @@ def scale(a: Vector, k: int) -> None:
     native.scale(a, to_bytes(k), threads())
 
 
-def scale_by_powers(a: Vector, base: int, first: int = 1) -> None:
-    """a[i] *= first * base^i."""
-    native.scale_by_powers(a, to_bytes(first), to_bytes(base), threads())
-
-
 def subtract_from(k: int, a: Vector) -> None:
     """a = k - a."""
     native.subtract_from(a, to_bytes(k), threads())
