@@ -119,7 +119,7 @@ fn answer<SM: SNARKMode>(side: &mut Side<SM>, request: &Value) -> Result<Value> 
 fn hello() -> Value {
     json!({
         "name": "snarkvm", "version": env!("PEER_LIBRARY_VERSION"), "subjects": ["prove"], "curves": ["bls12-377"],
-        "versions": ["v1", "v2", "v3"], "cuda": cfg!(feature = "cuda"), "threads": rayon::current_num_threads(),
+        "versions": ["v1", "v2", "v3"], "threads": rayon::current_num_threads(),
     })
 }
 
