@@ -31,6 +31,14 @@ impl<C: CurveParams> Affine<C> {
         self.y.square() == self.x.square() * self.x + C::B || self.is_infinity()
     }
 
+    /// The coordinates of the same point for a Z that is `factor` times as large. 3M + 1S.
+    #[inline]
+    pub(crate) fn scale(&mut self, factor: C::Field) {
+        let square = factor.square();
+        self.x = self.x * square;
+        self.y = self.y * square * factor;
+    }
+
     /// Whether r P = O, for a point of the curve. Free when the cofactor is one.
     ///
     /// On a BLS curve lambda^2 + lambda + 1 is r itself, and phi^2 + phi + 1 = 0 on the whole curve: phi(P) = lambda P

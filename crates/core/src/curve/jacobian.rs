@@ -86,6 +86,11 @@ impl<C: CurveParams> Jacobian<C> {
         Self { x, y, z: self.z * other.z * h }
     }
 
+    /// The point with the same x and y over a Z that is `factor` times as large: from an isomorphic curve to this one.
+    pub(crate) fn scale_z(&self, factor: C::Field) -> Self {
+        Self { z: self.z * factor, ..*self }
+    }
+
     /// The affine form: one inversion, 3M + 1S.
     pub fn to_affine(&self) -> Affine<C> {
         match self.z.invert() {

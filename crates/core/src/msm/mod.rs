@@ -30,6 +30,7 @@ pub mod straus;
 mod subgroup;
 mod terms;
 mod tree;
+mod wnaf;
 mod work;
 
 use crate::curve::{Affine, CurveParams};

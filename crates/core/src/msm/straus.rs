@@ -9,10 +9,12 @@
 //! w - 1 + log2(n·h) inversions, b doublings, W mixed additions.
 //! Source: Straus, "Addition chains of vectors", American Mathematical Monthly 71 (1964); the trees by columns and
 //! the width by cost are ours.
+//!
+//! One and two terms, too few for batches, go to `wnaf` where they may be split.
 
-use super::Counts;
 use super::adder::{BatchAdder, Packed, Pair};
 use super::cost::{self, Prices};
+use super::{Counts, wnaf};
 use crate::curve::{Affine, CurveParams, Jacobian, endo};
 use crate::field::{Field, Limbs, limbs};
 
@@ -28,7 +30,7 @@ pub struct Sum<C: CurveParams> {
     pub point: Jacobian<C>,
     /// Width of the digits.
     pub window: u32,
-    /// Number of columns.
+    /// Number of columns; 0 where digits are not in columns.
     pub windows: u32,
     /// Whether scalars were split.
     pub endomorphism: bool,
@@ -48,6 +50,11 @@ pub fn msm<C: CurveParams, A: BatchAdder<C::Field>>(
     endomorphism: bool,
     window: Option<u32>,
 ) -> Sum<C> {
+    if endomorphism && window.is_none() && bases.len() <= cost::MOST_WITHOUT_LANES {
+        let points: Vec<_> = bases.iter().map(|&base| exported::<C, A>(base)).collect();
+        let (point, counts) = wnaf::msm(&points, scalars);
+        return Sum { point, window: wnaf::WIDTH, windows: 0, endomorphism, counts };
+    }
     let parts = Parts::new::<C>(scalars, endomorphism);
     let half_bits = (parts.per_scalar == 2).then_some(parts.bits);
     let (window, _) = cost::straus(

@@ -7,7 +7,8 @@
 //!
 //! Cost for 128-bit λ: 127 doublings and some 17 additions a point, batched: 6M each. They are done in 64-bit
 //! arithmetic, because the lanes' adder takes doublings one by one. Measured (min, one thread, 1,024 points, Sapphire
-//! Rapids at 3 GHz): 43 µs a point on BLS12-377 and BLS12-381, against 124 and 149 µs of rP = 0.
+//! Rapids at 3 GHz): 43 µs a point on BLS12-377 and BLS12-381, against 124 and 149 µs of rP = 0
+//! one by one.
 //! Source: Scott, "A note on group membership tests for G1, G2 and GT", eprint 2021/1130; with the proof above it needs
 //! none of the conditions that El Housni, Guillevic and Piellard, eprint 2022/352, found missing there.
 
@@ -16,7 +17,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use super::adder::{BatchAdder, Packed, Pair};
 use super::{Engines, pool};
 use crate::curve::{Affine, CurveParams, endo};
-use crate::field::{Field, PrimeField, limbs};
+use crate::field::{Field, limbs};
 
 /// Points that take the chain together.
 const BLOCK: usize = 1024;
@@ -26,7 +27,7 @@ pub fn first_outside_subgroup<C: CurveParams<Field: Engines>>(points: &[Affine<C
     if C::COFACTOR == [1] {
         return None;
     }
-    let find = if lambda_is_exact::<C>() {
+    let find = if endo::minimal_polynomial_is_order::<C>() {
         first_of_block::<C, <C::Field as Engines>::Scalar>
     } else {
         |block: &[Affine<C>]| block.iter().position(|point| !point.is_in_subgroup())
@@ -42,23 +43,6 @@ pub fn first_outside_subgroup<C: CurveParams<Field: Engines>>(points: &[Affine<C
         }
     });
     Some(first.into_inner()).filter(|&index| index != usize::MAX)
-}
-
-/// Whether λ² + λ + 1 = r as integers.
-fn lambda_is_exact<C: CurveParams>() -> bool {
-    let lambda = C::ENDOMORPHISM.lambda;
-    let [low, high, 0, 0] = lambda else { return false };
-    let mut square = [0; 4];
-    for (i, factor) in [low, high].into_iter().enumerate() {
-        let mut carry = 0;
-        for (j, other) in [low, high].into_iter().enumerate() {
-            (square[i + j], carry) = limbs::mac(square[i + j], factor, other, carry);
-        }
-        square[i + 2] = carry;
-    }
-    let (sum, first) = limbs::add(&square, &lambda);
-    let (sum, second) = limbs::add(&sum, &[1, 0, 0, 0]);
-    first + second == 0 && sum == C::Scalar::MODULUS
 }
 
 /// The digits of λ in non-adjacent form, from the top: −1, 0, 1.

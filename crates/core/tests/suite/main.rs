@@ -2,6 +2,7 @@
 //! with an engine of its own for every curve and instruction set.
 
 mod adder;
+mod codec;
 #[rustfmt::skip]
 mod grumpkin;
 mod inputs;

@@ -36,7 +36,8 @@ fn bytes_of(hex: &str) -> Vec<u8> {
 /// The libraries' bytes decode to the right point and are what we write.
 fn foreign_bytes<C: Curve>() {
     let mut seen = 0;
-    for line in include_str!("data/encodings.txt").lines().filter(|line| line.starts_with(&format!("{} ", C::NAME))) {
+    for line in include_str!("../data/encodings.txt").lines().filter(|line| line.starts_with(&format!("{} ", C::NAME)))
+    {
         let [_, format, form, k, hex] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let (format, compressed) = (Format::from_name(format).unwrap(), form == "compressed");
         let (k, bytes) = (k.parse().unwrap(), bytes_of(hex));
@@ -190,7 +191,7 @@ fn subgroup<C: Curve>() {
     let strays: Vec<_> = (0..24).map(small).filter_map(with_x).collect();
     assert!(strays.len() > 5);
     for stray in &strays {
-        let expected = if stray.is_in_subgroup() { None } else { Some(0) };
+        let expected = if stray.mul_limbs(C::Scalar::MODULUS.as_ref()).is_infinity() { None } else { Some(0) };
         assert_eq!(first_outside_subgroup(core::slice::from_ref(stray), 1), expected);
     }
     let cofactor_cleared: Vec<_> = strays.iter().map(|stray| stray.mul_limbs(C::COFACTOR).to_affine()).collect();
