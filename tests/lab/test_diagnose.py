@@ -8,9 +8,12 @@ import dataclasses
 
 import pytest
 import traces
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from multiscalar.lab.diagnose.attribute import diagnose
 from multiscalar.lab.diagnose.rules import Cause
-from multiscalar.lab.diagnose.trace import Trace
+from multiscalar.lab.diagnose.trace import Timed, Trace
+from multiscalar.lab.telemetry.reading import Reading
 
 
 def shares(diagnosis):
@@ -81,3 +84,40 @@ def test_expected_time_makes_a_wholly_slow_trace_speak():
 def test_no_samples_is_an_error():
     with pytest.raises(ValueError, match="nothing to diagnose"):
         diagnose(Trace([], [], "gpu"))
+
+
+FIELDS = ("sm_mhz", "pstate", "reasons", "temperature_c", "power_w", "gpu_util", "mem_used", "pids", "host_steal",
+          "host_others_cpus", "host_sockets")  # fmt: skip
+
+
+@given(st.sampled_from(list(traces.PLANTED)), st.sets(st.sampled_from(FIELDS)), st.sampled_from([1, 2, 5, 1000]))
+@settings(max_examples=60, deadline=None)
+def test_any_driver_and_any_sampling_rate_give_a_sane_answer(label, silent, thinning):
+    """Whatever is not answered: no exception, shares that add up, and no cause that needs what is missing."""
+    full = traces.PLANTED[label]()
+    readings = [
+        Reading(r.at_ns, {name: value for name, value in r.fields.items() if name not in silent})
+        for r in full.readings[::thinning]
+    ]
+    found = diagnose(dataclasses.replace(full, readings=readings))
+    assert sum(f.share for f in found.findings) == pytest.approx(1.0, abs=0.02) or found.steady
+    assert all(0 <= f.share <= 1 for f in found.findings)
+    causes = {f.cause for f in found.findings}
+    if "sm_mhz" in silent and full.place == "gpu":
+        assert not causes & {Cause.CLOCK, Cause.THERMAL, Cause.POWER}
+    if "pids" in silent:
+        assert Cause.CO_TENANT not in causes
+    if "gpu_util" in silent:
+        assert Cause.UTILISATION not in causes
+
+
+@given(st.lists(st.integers(1, 10**12), min_size=1, max_size=40))
+@settings(max_examples=100, deadline=None)
+def test_any_times_can_be_diagnosed(walls):
+    samples, at = [], 0
+    for wall in walls:
+        samples.append(Timed(at, wall, wall // 2, wall // 3, wall // 3, {"launches": 1}))
+        at += wall
+    found = diagnose(Trace(samples, [], "gpu"))
+    assert found.steady or found.findings
+    assert found.excess_ns <= found.total_ns

@@ -136,6 +136,14 @@ def co_tenant_burst() -> Trace:
     return m.trace()
 
 
+def standing_co_tenant() -> Trace:
+    """In a container: a process that is always listed works now and then, and ours bears another number."""
+    m = Machine()
+    for i in range(30):
+        m.call(device=34 if i % 3 == 0 else 18, pids=[901, 902])
+    return m.trace()
+
+
 def allocator_stall() -> Trace:
     """Memory is given back and taken again inside slow calls; clocks stay up, GPU and CPU wait."""
     m = Machine()
@@ -254,6 +262,7 @@ PLANTED: dict[str, Callable[[], Trace]] = {
     "thermal cap": thermal_decay,
     "power cap": power_cap,
     "another process on the GPU": co_tenant_burst,
+    "another process on the GPU, standing": standing_co_tenant,
     "allocation in the timed path": allocator_stall,
     "silent CPU fallback": cpu_fallback,
     "licence or network wait": licence_wait,

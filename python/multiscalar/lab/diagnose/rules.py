@@ -167,14 +167,22 @@ def clock(j: Joined, base: Baseline, trace: Trace) -> Part | None:
 
 
 def co_tenant(j: Joined, base: Baseline, trace: Trace) -> Part | None:
-    """Another process on the GPU, absent in fast samples: time slicing costs one share per process at most."""
+    """Another process on the GPU: time slicing costs one share of compute time per process at most.
+
+    One that fast samples do not show is evidence. One that is there throughout is a suspicion, and only where the
+    device's own time grew: it may have been idle in the fast samples.
+    """
     others = _foreign(j, trace)
-    usual = {pid for f in base.fast for pid in _foreign(f, trace)}
-    fresh = others - usual
-    if not fresh:
+    fresh = others - {pid for f in base.fast for pid in _foreign(f, trace)}
+    if fresh:
+        evidence = f"{len(fresh)} more process(es) on the GPU: explains at most {len(fresh) + 1}x"
+        return Part(base.compute_ns * len(fresh), evidence)
+    count = len(others) - (0 if trace.own_pids & set(j.state.get("pids", ())) else 1)  # ours under a foreign number
+    device, usual = j.sample.device_ns, base.device_ns
+    if count < 1 or not device or not usual or device < 1.2 * usual:
         return None
-    return Part(base.compute_ns * len(fresh), f"{len(fresh)} more process(es) on the GPU: explains at most "
-                f"{len(fresh) + 1}x")  # fmt: skip
+    evidence = f"{count} other process(es) on the GPU throughout, device time {device / usual:.1f}x"
+    return Part(min(device - usual, usual * count), evidence, suspicion=True)
 
 
 def _foreign(j: Joined, trace: Trace) -> set[int]:
