@@ -86,7 +86,7 @@ class Shape:
     subgroup: bool = True  # bases are known to lie in the subgroup of order r
     lengths: bool = False  # a buffer `lengths` gives the terms of each MSM
     factor: int = 1  # parts of the table: part j holds 2^(j shift) times the bases
-    endomorphism: bool = False  # table records have beta x
+    endomorphism: bool = False  # table records have both forms, (x, y) and (beta x, y)
 
     @property
     def table_points(self) -> int:
@@ -94,7 +94,7 @@ class Shape:
 
     @property
     def coordinates(self) -> int:
-        return 3 if self.endomorphism else 2
+        return 4 if self.endomorphism else 2
 
     @property
     def glv(self) -> bool:
@@ -322,7 +322,8 @@ def _group(layout: Layout, sizes: Sizes, first: int, count: int) -> None:
         raise ValueError("lists that are grouped in one block are all grouped together")
     layout.need("entries", 4 * count * sizes.entries)
     layout.need("offsets", 4 * count * (sizes.buckets + 1))
-    threads = min(1024, max(128, power_of_two_at_least(layout.shape.n / 4)))
+    sweeps = layout.shape.halves * layout.shape.factor  # one after the other, so many of them want a wide block
+    threads = min(1024, max(128, power_of_two_at_least(layout.shape.n / (4 if sweeps <= 2 else 1))))
     layout.steps.append(
         Launch(
             "msm_group", (count, 1), threads,
@@ -506,7 +507,7 @@ def _combine(layout: Layout, sizes: Sizes) -> None:
 
 def table_bytes(curve: CurveShape, points: int, factor: int, endomorphism: bool) -> int:
     """Size of a table of `points` bases in `factor` parts."""
-    return factor * points * (3 if endomorphism else 2) * curve.coordinate_bytes
+    return factor * points * (4 if endomorphism else 2) * curve.coordinate_bytes
 
 
 def lay_out_table(
@@ -525,7 +526,7 @@ def lay_out_table(
     when `factor` > 1 and this is the last chunk, into the other parts. Buffer `status` reports the first bad point.
     """
     count = points - first if count is None else count
-    coordinates = 3 if endomorphism else 2
+    coordinates = 4 if endomorphism else 2
     flags = (POINT_MONTGOMERY if montgomery else 0) | (POINT_CHECK if check else 0)
     arguments: tuple[Argument, ...] = (
         Ref("points"),

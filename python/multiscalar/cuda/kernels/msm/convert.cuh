@@ -1,6 +1,6 @@
 // Bases into table records, once per set of bases: Montgomery form, beta x for the endomorphism, precomputed multiples.
 //
-// A record is x, y (and beta x when coordinates = 3), canonical Montgomery words; infinity is (0, 0) outside and has
+// A record is x, y (then beta x, y when coordinates = 4), canonical Montgomery words; infinity is (0, 0) outside and has
 // x and beta x marked inside (see points.cuh).
 // Cost: convert 3M a point and 2M + 1S when the curve equation is checked; a multiple `shift` doublings and an inversion.
 
@@ -13,10 +13,11 @@ static __device__ __forceinline__ bool below_modulus(const Fe& a) {
 
 static __device__ __forceinline__ void store_record(u32* record, u32 coordinates, const Affine& p) {
     bool infinity = is_infinity(p);
-    store_fe(record, infinity ? p.x : fe_canonical(p.x));
-    store_fe(record + curve::N, fe_canonical(p.y));
-    if (coordinates == 3)
-        store_fe(record + 2 * curve::N, infinity ? p.x : fe_canonical(mul(p.x, fe_constant(curve::BETA_MONT))));
+    Affine kept = {infinity ? p.x : fe_canonical(p.x), fe_canonical(p.y)};
+    store_affine(record, kept);
+    if (coordinates != 4) return;
+    if (!infinity) kept.x = fe_canonical(mul(p.x, fe_constant(curve::BETA_MONT)));
+    store_affine(record + 2 * curve::N, kept);
 }
 
 // grid (ceil(n / 128)). points: [n][2][N] words, canonical or Montgomery. The status word gets the lowest index of a

@@ -5,8 +5,6 @@
 // 3. Cut into windows (see `window_width`) and recode: digit d > 2^(c-1) becomes d - 2^c and carries.
 // The digit of window w goes to set w mod groups, list position ((w / groups) halves + half) n + i, as sign | magnitude.
 //
-// A thread runs this code once, so what counts for few scalars is how much code there is to fetch: helpers are out of line.
-//
 // Cost: none in the base field. Source: Gallant, Lambert, Vanstone, CRYPTO 2001, with rounding constants from curves/.
 
 constexpr u32 SCALAR_MONTGOMERY = 1, SCALAR_NEGATE = 2, SCALAR_GLV = 4;
@@ -70,7 +68,7 @@ static __device__ Scalar scalar_from_montgomery(Scalar s) {
 }
 
 // round(k g / 2^384): four words suffice for every lattice in curves/.
-static __device__ __noinline__ void glv_quotient(u32 (&q)[4], const Scalar& k, const u32 (&g)[10]) {
+static __device__ __forceinline__ void glv_quotient(u32 (&q)[4], const Scalar& k, const u32 (&g)[10]) {
     u32 column[18];
 #pragma unroll
     for (int i = 0; i < 18; i++) column[i] = 0;
@@ -95,7 +93,7 @@ static __device__ __noinline__ void glv_quotient(u32 (&q)[4], const Scalar& k, c
 }
 
 // r += (-1)^negative q m, modulo 2^160.
-static __device__ __noinline__ void glv_accumulate(u32 (&r)[5], const u32 (&q)[4], const u32 (&m)[4], bool negative) {
+static __device__ __forceinline__ void glv_accumulate(u32 (&r)[5], const u32 (&q)[4], const u32 (&m)[4], bool negative) {
     u32 product[5];
 #pragma unroll
     for (int i = 0; i < 5; i++) product[i] = 0;
@@ -155,7 +153,7 @@ struct Recoding {
     u32 part_stride, position;  // list positions of one part; position inside the part
 };
 
-static __device__ __noinline__ void recode(Scalar s, bool negative, const Recoding& to) {
+static __device__ __forceinline__ void recode(Scalar s, bool negative, const Recoding& to) {
     u32 carry = 0, narrow = to.bits / to.windows, wider = to.bits % to.windows;  // see window_width
     u32* part = to.digits + to.position;
     for (u32 w = 0; w < to.groups * to.parts; part += to.part_stride) {

@@ -30,17 +30,14 @@ struct EntrySource {
     const u32* list;
 
     __device__ __forceinline__ PairKey key(u32 i) const { return {{list[2 * i], list[2 * i + 1]}}; }
-    __device__ __forceinline__ const u32* record(u32 entry) const {
-        return table.records + u64(entry & INDEX) * (table.coordinates * curve::N);
-    }
     __device__ __forceinline__ Fe x(const PairKey& key, u32, u32 side) const {
         u32 entry = key.v[side];
-        return entry == NONE ? fe_mark() : load_fe_line(record(entry) + (entry & PHI ? 2 * curve::N : 0));
+        return entry == NONE ? fe_mark() : load_fe_line(table.at(entry));
     }
     __device__ __forceinline__ Fe y(const PairKey& key, u32, u32 side) const {
         u32 entry = key.v[side];
         if (entry == NONE) return fe_zero();
-        Fe y = load_fe_line(record(entry) + curve::N);
+        Fe y = load_fe_line(table.at(entry) + curve::N);
         return entry & SIGN ? neg(y) : y;
     }
 };
