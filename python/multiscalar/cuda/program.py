@@ -67,18 +67,25 @@ def compile_unit(unit: Unit, cache: CubinCache | None = None) -> bytes:
     return code
 
 
-def _compile(unit: Unit) -> bytes:
-    _nvrtc()
-    from cuda.core import Program, ProgramOptions
+def options_for(arch: str, report: bool = False) -> Any:
+    """How everything is compiled; `report` makes the assembler say what each kernel takes."""
+    from cuda.core import ProgramOptions
 
-    options = ProgramOptions(
-        arch=unit.arch,
+    return ProgramOptions(
+        arch=arch,
         std="c++17",
         device_as_default_execution_space=False,
         relocatable_device_code=False,
+        ptxas_options="-v" if report else None,
     )
+
+
+def _compile(unit: Unit) -> bytes:
+    _nvrtc()
+    from cuda.core import Program
+
     try:
-        program = Program(unit.source, code_type="c++", options=options)
+        program = Program(unit.source, code_type="c++", options=options_for(unit.arch))
         result = program.compile("cubin")
     except Exception as error:  # the package's error class is not public in every version we support
         first = "\n".join(str(error).splitlines()[:12])

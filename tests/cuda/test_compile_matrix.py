@@ -1,0 +1,76 @@
+"""Every kernel, every curve, compiles for every architecture, within bounds of registers, spills and local memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import venv
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cuda.core", reason="the kernel compiler is not installed (extra test, cu13 or cu12)")
+
+import matrix
+from multiscalar.cuda.compiled import cache_folder
+from multiscalar.cuda.layout import KERNELS
+
+# Kernels whose threads hold one long-lived sum: a few spilled words cost nothing beside their multiplications.
+# Measured on the kernels of this version; a change that needs more has to say why.
+MOST_SPILLED = 512
+MOST_STACK = 768
+CUDA_12 = ("sm_75", "sm_90", "sm_120")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("arch", matrix.ARCHITECTURES)
+def test_every_kernel_fits(arch: str) -> None:
+    cells = matrix.matrix((arch,))
+    print(matrix.table(cells))
+    for (curve, _), kernels in cells.items():
+        assert set(KERNELS) <= set(kernels), f"{curve}: a kernel is missing"
+        for name, row in kernels.items():
+            assert row.registers <= 255, f"{curve} {name}: {row}"
+            assert row.spill_stores <= MOST_SPILLED, f"{curve} {name}: {row}"
+            assert row.stack <= MOST_STACK, f"{curve} {name}: {row}"
+
+
+@pytest.mark.timeout(1800)
+def test_cuda_12_compiles_too() -> None:
+    """CUDA 12's compiler lives in an environment of its own, since the two do not share one."""
+    home = cache_folder().parent / "cuda12-env"
+    python = home / "bin" / "python"
+    if not (home / "ready").exists():
+        venv.create(home, with_pip=True, system_site_packages=False)
+        wanted = [
+            "cuda-core>=1.0,<2",
+            "cuda-bindings>=12.8,<13",
+            "nvidia-cuda-nvrtc-cu12>=12.8",
+            "nvidia-nvjitlink-cu12>=12.8",
+        ]
+        wanted += ["numpy", "platformdirs"]
+        done = subprocess.run(
+            [str(python), "-m", "pip", "install", "-q", *wanted], capture_output=True, text=True, timeout=900
+        )
+        if done.returncode:
+            pytest.skip(f"CUDA 12's compiler cannot be installed here: {done.stderr.strip().splitlines()[-1][:200]}")
+        (home / "ready").touch()
+    done = subprocess.run(
+        [str(python), str(ROOT / "tests/cuda/matrix.py"), *CUDA_12],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        timeout=1700,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "nvrtc 12." in done.stdout
+    print(done.stdout)
+
+
+def test_a_broken_kernel_is_an_error_with_the_compilers_words() -> None:
+    from multiscalar.cuda.program import Unit, compile_unit
+    from multiscalar.errors import CompileError
+
+    with pytest.raises(CompileError, match="undefined"):
+        compile_unit(Unit('extern "C" __global__ void k() { undefined(); }', "a broken unit", "sm_90"))
