@@ -28,8 +28,13 @@ pub(super) fn run<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
         Some(true) if !bases.subgroup => return Err(MsmError::PathUnavailable { reason: UNPROVEN }),
         asked => asked.unwrap_or(bases.subgroup),
     };
-    let shape =
-        Shape { terms: terms.dense, bits: terms.bits, half_bits: splits.then_some(C::ENDOMORPHISM.bits), threads };
+    let shape = Shape {
+        count: terms.len(),
+        terms: terms.dense,
+        bits: terms.bits,
+        half_bits: splits.then_some(C::ENDOMORPHISM.bits),
+        threads,
+    };
     let choice = cost::choose(&Prices::of(A::ISA, <C::Field as Field>::Limbs::COUNT), &shape, options);
     let mut stats = Stats {
         path: choice.path,
@@ -51,7 +56,7 @@ pub(super) fn run<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
         Path::Straus => by_straus::<C, A>(bases, &terms, splits, options, &mut stats),
         Path::Bucket if choice.split => {
             stats.endomorphism = true;
-            let halves = halves::split::<C, A>(&bases.bases, &terms);
+            let halves = halves::split::<C, A>(&bases.bases, &terms, choice.grid.threads);
             by_buckets::<C, A>(&halves.bases, &halves.terms, &choice.grid, options, &mut stats)?
         }
         Path::Bucket => by_buckets::<C, A>(&bases.bases, &terms, &choice.grid, options, &mut stats)?,

@@ -135,7 +135,7 @@ impl Survey {
 
     /// The survey of all scalars, on several threads if there are many; errors name the first bad scalar.
     fn of_all<S: PrimeField<Limbs = [u64; 4]>>(scalars: &Scalars<'_>, rules: &Rules<'_>) -> Result<Self, MsmError> {
-        const CHUNK: usize = 1 << 14;
+        const CHUNK: usize = 1 << 12;
         let chunks = scalars.len().div_ceil(CHUNK);
         let surveys: Vec<Mutex<Option<Result<Self, MsmError>>>> = (0..chunks).map(|_| Mutex::default()).collect();
         pool::run(rules.threads, chunks, &|chunk| {
