@@ -113,7 +113,7 @@ def test_uniform(name: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("n", [1, 2, 31])
+@pytest.mark.parametrize("n", [1, 31])
 def test_few_terms(path: str, n: int) -> None:
     check_uniform("bn254", path, n)
 
@@ -152,8 +152,9 @@ def test_shapes_of_scalars(path: str) -> None:
         assert sums == [known.expected(scalars)], label
 
 
-@pytest.mark.parametrize("path", ["grouped", "glv", "sorted", "pairs", "pairs-glv", "precomputed"])
-@pytest.mark.parametrize("name", ["bn254", "bls12-377"])
+@pytest.mark.parametrize(
+    ("name", "path"), [*(("bn254", path) for path in PATHS), ("bls12-377", "glv"), ("bls12-377", "pairs")]
+)
 def test_awkward_bases(name: str, path: str) -> None:
     """All equal, opposite pairs, all infinity, and a mixture, under one scalar so that all meet in the same buckets."""
     tuning, options = PATHS[path]
@@ -213,10 +214,9 @@ def test_batches_of_unequal_lengths(path: str, own: bool) -> None:
         assert sums[k] == mine.expected(scalars[k * n : k * n + length])
 
 
-@pytest.mark.parametrize("name", ["bn254", "bls12-377"])
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
-def test_narrow_scalars(name: str, width: int) -> None:
-    n = 65
+def test_narrow_scalars(width: int) -> None:
+    name, n = "bn254", 65
     rng = np.random.default_rng(width)
     values = rng.integers(0, 1 << (8 * width), n, dtype=np.uint64)
     values[0], values[1] = (1 << (8 * width)) - 1, 1 << (8 * width - 1)
@@ -241,7 +241,7 @@ def test_montgomery_operands(name: str) -> None:
     assert status == [lo.NO_INDEX, lo.NO_INDEX]
 
 
-@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("name", ["bn254", "bls12-377"])
 def test_bad_input_is_reported_with_its_lowest_index(name: str) -> None:
     """A scalar >= r is reported and reduced; a point off the curve or with a coordinate >= p is reported."""
     facts, n = oracle.curve(name), 40
