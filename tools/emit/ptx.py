@@ -247,10 +247,12 @@ struct Rows<{n}> {{
     static __device__ __forceinline__ void shift_reduce(u32 (&x)[{n}], u32 (&y)[{n}], const u32 (&p)[{n}],
                                                         u32 factor) {{
         u32 m;
-{shift_reduce_row(n, False).render(i)}    }}
+{shift_reduce_row(n, False).render(i)}        (void)m;  // a scratch register
+    }}
     static __device__ __forceinline__ void shift_reduce_one(u32 (&x)[{n}], u32 (&y)[{n}], const u32 (&p)[{n}]) {{
         u32 m;
-{shift_reduce_row(n, True).render(i)}    }}
+{shift_reduce_row(n, True).render(i)}        (void)m;
+    }}
     static __device__ __forceinline__ void square(u32 (&wide)[{2 * n}], const u32 (&a)[{n}]) {{
         u32 even[{2 * n}], odd[{2 * n}];
 {"".join(row.render(i) for row in square_rows(n))}    }}
