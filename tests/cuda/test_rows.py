@@ -31,7 +31,8 @@ def interpret(row: ptx.Row, registers: Registers, *, lossless: bool = True) -> N
         opcode, rest = line.split(" ", 1)
         target, *sources = [term.strip() for term in rest.split(",")]
         name, *flags = opcode.split(".")
-        values = [registers[s[1:-1]] if s.startswith("{") else int(s, 0) for s in sources]
+        target, *sources = [term.strip("{}") for term in (target, *sources)]
+        values = [registers[s] if s.isidentifier() else int(s, 0) for s in sources]
         takes = carry if re.fullmatch(r"(mad|add|sub)c", name) else 0
         if name.startswith(("mad", "mul")):
             product = values[0] * values[1]
@@ -41,7 +42,7 @@ def interpret(row: ptx.Row, registers: Registers, *, lossless: bool = True) -> N
             total = values[0] + values[1] + takes
         else:
             total = values[0] - values[1] - takes
-        registers[target[1:-1]] = total & MASK
+        registers[target] = total & MASK
         if "cc" in flags:
             carry = 1 if total < 0 or total > MASK else 0
         elif lossless and "lo" not in flags and not name.startswith("sub") and total > MASK:

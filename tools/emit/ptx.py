@@ -15,12 +15,18 @@ class Row:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.operands: dict[str, str] = {}  # name -> constraint
+        self.locals: list[str] = []
 
     def ref(self, name: str, constraint: str) -> str:
         kept = self.operands.setdefault(name, constraint)
         if constraint == "+r":
             kept = self.operands[name] = "+r" if kept in ("+r", "r") else kept
         return "{" + name + "}"
+
+    def local(self, name: str, kind: str) -> str:
+        """A register of the statement's own."""
+        self.locals.append(f".reg .{kind} {name};")
+        return name
 
     def op(self, text: str) -> None:
         self.lines.append(text)
@@ -29,8 +35,8 @@ class Row:
         order = [n for n, c in self.operands.items() if c != "r"] + [n for n, c in self.operands.items() if c == "r"]
         index = {name: f"%{i}" for i, name in enumerate(order)}
         body = "\n".join(f'{indent}    "{line.format(**index)};"' for line in self.lines)
-        if any("@take" in line for line in self.lines):
-            body = f'{indent}    "{{.reg .pred take;"\n{body}\n{indent}    "}}"'
+        if self.locals:
+            body = f'{indent}    "{{{" ".join(self.locals)}"\n{body}\n{indent}    "}}"'
         outs = ", ".join(
             f'"{self.operands[n]}"({n.replace("_at_", "[") + ("]" if "_at_" in n else "")})'
             for n in order
@@ -143,7 +149,7 @@ def shift_reduce_row(n: int, one: bool) -> Row:
     row = Row()
     rw = lambda array, k: row.ref(at(array, k), "+r")  # noqa: E731
     p = lambda k: row.ref(at("p", k), "r")  # noqa: E731
-    m = row.ref("m", "=&r")
+    m = row.local("m", "u32")
     row.op(f"add.cc.u32 {rw('x', 0)}, {rw('x', 0)}, {rw('y', 1)}")
     if one:  # m = -x[0] without touching the carry
         row.op(f"mad.lo.u32 {m}, {rw('x', 0)}, 0xfffffffe, {rw('x', 0)}")
@@ -189,11 +195,12 @@ def chain(n: int, op: str) -> Row:
 def add_if_row(n: int) -> Row:
     """r += b where `flag` is not zero: predicated, which spares masking b."""
     row = Row()
-    row.op(f"setp.ne.u32 take, {row.ref('flag', 'r')}, 0")
+    take = row.local("take", "pred")
+    row.op(f"setp.ne.u32 {take}, {row.ref('flag', 'r')}, 0")
     for k in range(n):
         flags = "add.cc" if k == 0 else "addc.cc" if k < n - 1 else "addc"
         word = row.ref(at("r", k), "+r")
-        row.op(f"@take {flags}.u32 {word}, {word}, {row.ref(at('b', k), 'r')}")
+        row.op(f"@{take} {flags}.u32 {word}, {word}, {row.ref(at('b', k), 'r')}")
     return row
 
 
@@ -246,13 +253,9 @@ struct Rows<{n}> {{
 {reduce_row(n, True).render(i)}    }}
     static __device__ __forceinline__ void shift_reduce(u32 (&x)[{n}], u32 (&y)[{n}], const u32 (&p)[{n}],
                                                         u32 factor) {{
-        u32 m;
-{shift_reduce_row(n, False).render(i)}        (void)m;  // a scratch register
-    }}
+{shift_reduce_row(n, False).render(i)}    }}
     static __device__ __forceinline__ void shift_reduce_one(u32 (&x)[{n}], u32 (&y)[{n}], const u32 (&p)[{n}]) {{
-        u32 m;
-{shift_reduce_row(n, True).render(i)}        (void)m;
-    }}
+{shift_reduce_row(n, True).render(i)}    }}
     static __device__ __forceinline__ void square(u32 (&wide)[{2 * n}], const u32 (&a)[{n}]) {{
         u32 even[{2 * n}], odd[{2 * n}];
 {"".join(row.render(i) for row in square_rows(n))}    }}
