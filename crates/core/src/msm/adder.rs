@@ -84,6 +84,25 @@ pub trait BatchAdder<F: Field>: Send + Sized {
     /// From the 64-bit Montgomery domain to the adder's, in place.
     fn import(points: &mut [Packed<F>]);
 
+    /// Takes points as a caller gave them, below p but canonical or in the 64-bit Montgomery domain, to the adder's
+    /// domain, in place. With `b` of the curve, returns the index of the first point that is not on it; (0, 0)
+    /// passes.
+    fn admit(points: &mut [Packed<F>], canonical: bool, b: Option<F>) -> Option<usize> {
+        let mut first = None;
+        for (i, point) in points.iter_mut().enumerate() {
+            let read =
+                |limbs| if canonical { F::from_canonical(limbs).unwrap_or(F::ZERO) } else { F::from_mont(limbs) };
+            let (x, y) = (read(point.x), read(point.y));
+            let on_curve = b.is_none_or(|b| y.square() == x.square() * x + b || (x.is_zero() && y.is_zero()));
+            if !on_curve && first.is_none() {
+                first = Some(i);
+            }
+            *point = Packed { x: x.to_mont(), y: y.to_mont() };
+        }
+        Self::import(points);
+        first
+    }
+
     /// From the adder's domain to the 64-bit Montgomery domain, in place.
     fn export(points: &mut [Packed<F>]);
 

@@ -168,35 +168,37 @@ fn pack_chunk<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     let count = <C::Field as Field>::Limbs::COUNT;
     let mut infinities = Vec::new();
     let points = source.limbs[2 * count * first..].chunks_exact(2 * count);
-    for (index, (coordinates, base)) in (first..).zip(points.zip(bases.iter_mut())) {
+    let mut beyond = None;
+    for (i, (coordinates, base)) in points.zip(bases.iter_mut()).enumerate() {
         let (x, y) = coordinates.split_at(count);
-        let coordinate = |limbs| coordinate::<C::Field>(limbs, source.canonical);
-        let (Some(x), Some(y)) = (coordinate(x), coordinate(y)) else {
-            return Err(MsmError::CoordinateRange { index });
-        };
-        let point = Affine::<C> { x, y };
-        if source.check != Check::None && !point.is_on_curve() {
-            return Err(MsmError::NotOnCurve { index });
+        base.x.as_mut().copy_from_slice(x);
+        base.y.as_mut().copy_from_slice(y);
+        if !(C::Field::is_reduced(&base.x) && C::Field::is_reduced(&base.y)) {
+            beyond = Some(i);
+            break;
         }
-        if point.is_infinity() {
-            infinities.push(index as u32);
+        if *base == Packed::EMPTY {
+            infinities.push((first + i) as u32);
         }
-        *base = Packed { x: x.to_mont(), y: y.to_mont() };
+    }
+    let b = (source.check != Check::None).then_some(C::B);
+    // Points before one with a bad coordinate may be bad themselves, and come first.
+    let good = beyond.unwrap_or(bases.len());
+    let bases = &mut bases[..good];
+    if let Some(i) = A::admit(bases, source.canonical, b) {
+        return Err(MsmError::NotOnCurve { index: first + i });
     }
     if source.check == Check::Subgroup {
+        let mut plain = bases.to_vec();
+        A::export(&mut plain);
         let points: Vec<_> =
-            bases.iter().map(|p| Affine { x: Field::from_mont(p.x), y: Field::from_mont(p.y) }).collect();
-        if let Some(at) = first_outside_subgroup::<C>(&points, 1) {
-            return Err(MsmError::NotInSubgroup { index: first + at });
+            plain.into_iter().map(|p| Affine { x: Field::from_mont(p.x), y: Field::from_mont(p.y) }).collect();
+        if let Some(i) = first_outside_subgroup::<C>(&points, 1) {
+            return Err(MsmError::NotInSubgroup { index: first + i });
         }
     }
-    A::import(bases);
-    Ok(infinities)
-}
-
-/// A coordinate from the caller's limbs; none if it is not below the modulus.
-fn coordinate<F: Field>(source: &[u64], canonical: bool) -> Option<F> {
-    let mut limbs = F::Limbs::ZERO;
-    limbs.as_mut().copy_from_slice(source);
-    if canonical { F::from_canonical(limbs) } else { F::is_reduced(&limbs).then(|| F::from_mont(limbs)) }
+    match beyond {
+        Some(i) => Err(MsmError::CoordinateRange { index: first + i }),
+        None => Ok(infinities),
+    }
 }

@@ -115,3 +115,6 @@ macro_rules! unroll {
     ($i:ident in [$($n:literal)*] $body:block) => { $({ const $i: usize = $n; $body })* };
 }
 pub(crate) use unroll;
+
+#[cfg(test)]
+mod tests;

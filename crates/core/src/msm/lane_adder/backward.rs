@@ -6,7 +6,7 @@ use crate::field::LaneParams;
 use crate::field::lanes::params::{minus, multiple, nearly, spread};
 use crate::field::lanes::{Isa, LaneField, Limbwise, Repack, Vector};
 
-/// Room for clean limbs to be subtracted.
+/// Room for three clean limbs to be subtracted.
 const NARROW: u64 = 1 << 54;
 
 /// L limb vectors.
@@ -62,7 +62,8 @@ where
     #[inline(always)]
     fn minus_xs(&self, isa: I, group: usize) -> Element<I, L> {
         let (d, x1) = (self.load(isa, group, 0), self.load(isa, group, 2));
-        let nine = const { spread(multiple(<P as LaneParams<L>>::MODULUS, 9), 2 * WIDE + NARROW) };
+        // x1, saved and taken off twice, holds at most 2 clean limbs and WIDE; `below_three` takes off 2 more.
+        let nine = const { spread(multiple(<P as LaneParams<L>>::MODULUS, 9), 2 * WIDE + 2 * NARROW) };
         let rest = I::Vector::sub(I::Vector::sub(I::Vector::constant(isa, nine), x1), x1);
         I::Vector::add_clean(isa, rest, d)
     }

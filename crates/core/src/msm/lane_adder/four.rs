@@ -37,6 +37,13 @@ where
         }
     }
 
+    fn admit(points: &mut [Packed<Fp<P, N>>], canonical: bool, b: Option<Fp<P, N>>) -> Option<usize> {
+        match Ifma256::detect() {
+            Some(isa) => convert::admit::<_, P, N, L>(isa, points, canonical, b),
+            None => convert::admit::<Ifma256Vl, P, N, L>(detected(), points, canonical, b),
+        }
+    }
+
     fn export(points: &mut [Packed<Fp<P, N>>]) {
         match Ifma256::detect() {
             Some(isa) => convert::export::<_, P, N, L>(isa, points),

@@ -19,6 +19,7 @@ mod forward;
 mod four;
 mod group;
 mod share;
+mod times;
 
 use super::Isa as Name;
 use super::adder::{BatchAdder, Packed, Pair};
@@ -129,6 +130,10 @@ where
         convert::import::<Ifma512, P, N, L>(detected(), points);
     }
 
+    fn admit(points: &mut [Packed<Fp<P, N>>], canonical: bool, b: Option<Fp<P, N>>) -> Option<usize> {
+        convert::admit::<Ifma512, P, N, L>(detected(), points, canonical, b)
+    }
+
     fn export(points: &mut [Packed<Fp<P, N>>]) {
         convert::export::<Ifma512, P, N, L>(detected(), points);
     }
@@ -154,3 +159,6 @@ fn detected<I: Isa>() -> I {
     let Some(isa) = I::detect() else { panic!("this CPU lacks the instructions of the chosen adder") };
     isa
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,9 @@
 //! One inversion for all lanes of both products.
 
-use core::marker::PhantomData;
-
 use super::AddBatch;
 use super::exceptions::{join, reduced, split};
-use crate::field::lanes::{Isa, Kernel, LaneField, Limbwise, Repack, Vector};
+use super::times::times;
+use crate::field::lanes::{Isa, LaneField, Limbwise, Repack, Vector};
 use crate::field::{Field, Fp};
 
 impl<I: Isa, P: LaneField<N, L>, const N: usize, const L: usize> AddBatch<'_, I, P, N, L>
@@ -15,7 +14,7 @@ where
     /// 64-bit arithmetic, and undoes the butterfly. 4 + 2 log2(lanes) multiplications.
     #[inline(always)]
     pub(super) fn share(&mut self, isa: I, products: [[I::Vector; L]; 2]) -> [[I::Vector; L]; 2] {
-        let times = |a, b| isa.run(Times::<I, P, N, L> { a, b, field: PhantomData });
+        let times = |a, b| times::<I, P, N, L>(isa, a, b);
         let fours = times(products[0], products[1]);
         let pairs = if I::Vector::LANES == 8 { times(fours, I::Vector::swap::<4>(fours)) } else { fours };
         let ones = times(pairs, I::Vector::swap::<2>(pairs));
@@ -40,24 +39,5 @@ where
         let scaled: Fp<P, N> = reduced(join::<N, L>(first));
         let Some(inverse) = scaled.invert() else { unreachable!("no denominator is zero") };
         split((inverse * self.exceptions.scale_squared()).to_mont())
-    }
-}
-
-/// a b / R52 as a function of its own: many calls, none of them in a loop.
-struct Times<I: Isa, P, const N: usize, const L: usize> {
-    a: [I::Vector; L],
-    b: [I::Vector; L],
-    field: PhantomData<P>,
-}
-
-impl<I: Isa, P: LaneField<N, L>, const N: usize, const L: usize> Kernel<I> for Times<I, P, N, L>
-where
-    I::Vector: Repack<N, L>,
-{
-    type Output = [I::Vector; L];
-
-    #[inline(always)]
-    fn run(self, isa: I) -> [I::Vector; L] {
-        I::Vector::carry(I::Vector::mul::<P, N>(isa, self.a, self.b, I::Vector::constant(isa, [0; L])))
     }
 }
