@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from multiscalar.varuna import scalars
 from multiscalar.varuna.domain import Domain, elements, size_for
@@ -14,6 +14,7 @@ element = st.integers(0, MODULUS - 1)
 vectors = st.lists(element, min_size=1, max_size=40)
 
 
+@settings(deadline=None)
 @given(vectors, element)
 def test_round_trip_and_arithmetic(values: list[int], k: int) -> None:
     v = scalars.vector(values)
@@ -30,6 +31,7 @@ def test_round_trip_and_arithmetic(values: list[int], k: int) -> None:
     assert scalars.dot(v, v) == sum(x * x for x in values) % MODULUS
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, MODULUS - 1), min_size=1, max_size=20))
 def test_inverses(values: list[int]) -> None:
     v = scalars.vector(values)
@@ -42,6 +44,7 @@ def test_zero_has_no_inverse() -> None:
         scalars.invert(scalars.vector([1, 2, 0, 4]))
 
 
+@settings(deadline=None)
 @given(vectors, element)
 def test_evaluation_and_division(values: list[int], z: int) -> None:
     p = scalars.vector(values)
