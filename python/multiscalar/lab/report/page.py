@@ -181,7 +181,16 @@ def _run(run: dict[str, Any]) -> dict[str, Any]:
         "started": run["started"],
         "command": run.get("command", ""),
         "seed": run["seed"],
-        "facts": [
-            (key, ", ".join(map(str, v)) if isinstance(v, list) else str(v)) for key, v in facts if v is not None
-        ],
+        "facts": [(key.removesuffix(" bytes"), _fact(key, value)) for key, value in facts if value is not None],
     }
+
+
+def _fact(key: str, value: Any) -> str:
+    """A fact in words: sizes in GiB, lists with commas, floats with three digits."""
+    if key.endswith(" bytes") and isinstance(value, int):
+        return f"{value / 2**30:.1f} GiB"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
