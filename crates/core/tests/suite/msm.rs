@@ -1,6 +1,6 @@
 //! The engine against known logarithms: every path and instruction set, every size, width and shape of scalars.
 
-use crate::support::{Random, expected, isas, known, prepared, run};
+use crate::support::{Random, asserted_subgroup, expected, isas, known, prepared, run};
 use multiscalar_core::curve::{Affine, CurveParams, tables};
 use multiscalar_core::field::{Field, PrimeField};
 use multiscalar_core::msm::{Engines, Options, Path, Prepared};
@@ -18,15 +18,18 @@ fn check<C: CurveParams<Field: Engines>>(
     }
 }
 
-/// The points for every instruction set.
-fn all<C: CurveParams<Field: Engines>>(points: &[Affine<C>]) -> Vec<Prepared<C>> {
-    isas().map(|isa| prepared(points, isa)).collect()
+/// The points for every instruction set; `asserted` to be in the subgroup, which allows to split and negate scalars.
+fn all<C: CurveParams<Field: Engines>>(points: &[Affine<C>], asserted: bool) -> Vec<Prepared<C>> {
+    isas().map(|isa| if asserted { asserted_subgroup(points, isa) } else { prepared(points, isa) }).collect()
 }
+
+/// Makes the i-th scalar.
+type Shape = Box<dyn Fn(usize, &mut Random) -> [u64; 4]>;
 
 /// All sizes to 300, then around powers of two and other switches.
 fn every_size<C: CurveParams<Field: Engines>>() {
     let (points, logarithms) = known::<C>(4097);
-    let bases = all(&points);
+    let bases = all(&points, true);
     let mut random = Random(1);
     let scalars: Vec<_> = (0..4097).map(|_| random.scalar::<C::Scalar>()).collect();
     for n in (0..=300).chain([511, 512, 513, 1023, 1025, 4095, 4096, 4097]) {
@@ -37,7 +40,7 @@ fn every_size<C: CurveParams<Field: Engines>>() {
 /// Every width with scalars whose digits are extreme; all widths that divide L or L + 1 are among them.
 fn every_width<C: CurveParams<Field: Engines>>() {
     let (points, logarithms) = known::<C>(40);
-    let bases = all(&points);
+    let bases = [all(&points, false), all(&points, true)];
     let mut random = Random(2);
     let one = C::Scalar::ONE;
     let half = C::Scalar::from_canonical([2, 0, 0, 0]).and_then(|two| two.invert()).expect("odd order");
@@ -56,7 +59,7 @@ fn every_width<C: CurveParams<Field: Engines>>() {
         scalars.resize_with(40, || random.scalar::<C::Scalar>());
         for threads in [1, 3] {
             let options = Options { window: Some(window), path: Some(Path::Bucket), threads, ..Options::default() };
-            check(&bases, &logarithms, &scalars, &options);
+            check(&bases[threads / 2], &logarithms, &scalars, &options);
         }
     }
 }
@@ -65,11 +68,11 @@ fn every_width<C: CurveParams<Field: Engines>>() {
 fn every_shape<C: CurveParams<Field: Engines>>() {
     let n = 3000;
     let (points, logarithms) = known::<C>(n);
-    let bases = all(&points);
+    let bases = [all(&points, false), all(&points, true)];
     let mut random = Random(3);
     let last = (-C::Scalar::ONE).to_canonical();
     let equal = random.scalar::<C::Scalar>();
-    let shapes: Vec<Box<dyn Fn(usize, &mut Random) -> [u64; 4]>> = vec![
+    let shapes: Vec<Shape> = vec![
         Box::new(|_, _| [0; 4]),
         Box::new(|_, _| [1, 0, 0, 0]),
         Box::new(move |_, _| last),
@@ -89,7 +92,7 @@ fn every_shape<C: CurveParams<Field: Engines>>() {
     for shape in shapes {
         let scalars: Vec<_> = (0..n).map(|i| shape(i, &mut random)).collect();
         for threads in [1, 2] {
-            check(&bases, &logarithms, &scalars, &Options { threads, ..Options::default() });
+            check(&bases[threads - 1], &logarithms, &scalars, &Options { threads, ..Options::default() });
         }
     }
 }
@@ -102,21 +105,37 @@ fn related_points<C: CurveParams<Field: Engines>>() {
     let s = random.scalar::<C::Scalar>();
     for n in [2, 3, 31, 32, 33, 600] {
         let same = vec![g; n];
-        check(&all(&same), &vec![one; n], &vec![s; n], &Options::default());
+        check(&all(&same, n % 2 == 0), &vec![one; n], &vec![s; n], &Options::default());
         let opposite: Vec<_> = (0..n).map(|i| if i % 2 == 0 { g } else { -g }).collect();
         let signs: Vec<_> = (0..n).map(|i| if i % 2 == 0 { one } else { -one }).collect();
-        check(&all(&opposite), &signs, &vec![s; n], &Options::default());
-        check(&all(&vec![Affine::<C>::INFINITY; n]), &vec![C::Scalar::ZERO; n], &vec![s; n], &Options::default());
+        check(&all(&opposite, n % 2 == 0), &signs, &vec![s; n], &Options::default());
+        check(&all(&vec![Affine::<C>::INFINITY; n], true), &vec![C::Scalar::ZERO; n], &vec![s; n], &Options::default());
         let scattered: Vec<_> = (0..n).map(|i| if i % 3 == 0 { Affine::INFINITY } else { g }).collect();
         let present: Vec<_> = (0..n).map(|i| if i % 3 == 0 { C::Scalar::ZERO } else { one }).collect();
         let scalars: Vec<_> = (0..n).map(|_| random.scalar::<C::Scalar>()).collect();
-        check(&all(&scattered), &present, &scalars, &Options::default());
+        check(&all(&scattered, n % 2 == 0), &present, &scalars, &Options::default());
         check(
-            &all(&scattered),
+            &all(&scattered, n % 2 == 0),
             &present,
             &vec![[1, 0, 0, 0]; n],
             &Options { path: Some(Path::Bucket), ..Options::default() },
         );
+    }
+}
+
+/// All paths, with and without the endomorphism, give the same sum.
+fn every_path<C: CurveParams<Field: Engines>>() {
+    let (points, logarithms) = known::<C>(70);
+    let bases = all(&points, true);
+    let mut random = Random(5);
+    for n in [1, 2, 3, 4, 5, 16, 33, 64, 70] {
+        let scalars: Vec<_> = (0..n).map(|_| random.scalar::<C::Scalar>()).collect();
+        for path in Path::ALL {
+            for endomorphism in [Some(false), Some(true)] {
+                let options = Options { path: Some(path), endomorphism, threads: 2, ..Options::default() };
+                check(&bases, &logarithms[..n], &scalars, &options);
+            }
+        }
     }
 }
 
@@ -134,4 +153,4 @@ macro_rules! every_curve {
     };
 }
 
-every_curve!(every_size, every_width, every_shape, related_points);
+every_curve!(every_size, every_width, every_shape, every_path, related_points);

@@ -31,6 +31,11 @@ pub fn prepared<C: CurveParams<Field: Engines>>(points: &[Affine<C>], isa: Isa) 
     msm::prepare(Points::Montgomery(&limbs(points)), &options).expect("points of the curve")
 }
 
+pub fn asserted_subgroup<C: CurveParams<Field: Engines>>(points: &[Affine<C>], isa: Isa) -> Prepared<C> {
+    let options = PrepareOptions { isa: Some(isa), assert_subgroup: true, ..PrepareOptions::default() };
+    msm::prepare(Points::Montgomery(&limbs(points)), &options).expect("points of the curve")
+}
+
 pub fn run<C: CurveParams<Field: Engines>>(
     bases: &Prepared<C>,
     scalars: &[[u64; 4]],
