@@ -41,8 +41,8 @@ def page() -> str:
     lines = [
         "# Field cases and their tests",
         "",
-        "Faults that users of MSM libraries reported, by the id of our notes, and the tests that reproduce them on every",
-        "backend at hand. `pytest -k MI-13` runs those of one case. Made by `python -m tests.fieldcases --write`.",
+        "Faults that users of MSM libraries reported, by the id of our notes, and the tests that reproduce them on",
+        "every backend at hand. `pytest -k MI-13` runs those of one case. Made by `python -m tests.fieldcases --write`.",
         "",
         "| case | tests |",
         "|---|---|",
