@@ -37,6 +37,10 @@ class Engine:
         if n > self.most:
             pytest.skip(f"{self} runs at most {self.most} terms in a test, this case needs {n}")
 
+    def sizes(self, *sizes: int) -> list[int]:
+        """Those of the sizes that this engine runs."""
+        return [n for n in sizes if n <= self.most]
+
     def __str__(self) -> str:
         return "-".join([self.name, *(str(value) for value in self.options.values())])
 

@@ -22,6 +22,7 @@ REPEATED_SCALAR = 0x2F01189EB498B10CF6D1069EA03FF3C04E53984EBF57F9A7D1FAF1A18C77
 @field_case("MI-01")
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 31, 32, 33, 1000])
 def test_the_same_pair_again_and_again(field_case: str, backend: Engine, n: int) -> None:
+    backend.needs(n)
     curve = ms.curve("bn254")
     found = backend.msm([REPEATED] * n, [REPEATED_SCALAR] * n, curve=curve)
     assert found == (n * REPEATED_SCALAR % curve.r) * curve.point(*REPEATED)
@@ -47,7 +48,7 @@ def test_all_bases_equal(field_case: str, backend: Engine, curve: ms.Curve, n: i
 @field_case("MI-02")
 def test_pairs_that_cancel(field_case: str, backend: Engine, curve: ms.Curve, multiples: ms.PointArray) -> None:
     p = 7 * curve.generator
-    for n in (2, 3, 64, 65, 1000):
+    for n in backend.sizes(2, 3, 64, 65, 1000):
         s = curve.random_scalars(1, seed=n)[0]
         points = [p, -p] * (n // 2) + [p] * (n % 2)
         expected = s * p if n % 2 else curve.identity
@@ -70,6 +71,7 @@ def test_related_points(field_case: str, backend: Engine, curve: ms.Curve, times
 def test_infinity_among_the_points(
     field_case: str, backend: Engine, curve: ms.Curve, known: ms.PointArray, n: int, where: str
 ) -> None:
+    backend.needs(n)
     data = known.data[:n].copy()
     chosen = {"first": [0], "last": [n - 1], "tenth": list(range(n // 3 % 10, n, 10)), "all": list(range(n))}[where]
     data[chosen] = 0
@@ -84,6 +86,7 @@ def test_infinity_among_the_points(
 @field_case("MI-04")
 @pytest.mark.parametrize("n", [1, 2, 33, 1024])
 def test_all_scalars_zero(field_case: str, backend: Engine, curve: ms.Curve, known: ms.PointArray, n: int) -> None:
+    backend.needs(n)
     found = backend.msm(known[:n], np.zeros((n, 4), dtype=np.uint64))
     assert found.is_infinity
     assert (found.x, found.y) == (0, 0)
@@ -94,7 +97,7 @@ def test_all_scalars_zero(field_case: str, backend: Engine, curve: ms.Curve, kno
 def test_sums_that_vanish(field_case: str, backend: Engine, curve: ms.Curve, known: ms.PointArray) -> None:
     p = 3 * curve.generator
     assert backend.msm([p, p], [1, curve.r - 1]).is_infinity
-    for n in (2, 64, 1000):
+    for n in backend.sizes(2, 64, 1000):
         scalars = curve.random_scalars(n, seed=n)
         last = curve.expected_sum(known, scalars[: n - 1])
         found = backend.msm([*known[: n - 1], -last], [*scalars[: n - 1], 1])
@@ -175,10 +178,12 @@ def test_small_order_points_are_added_exactly(field_case: str, backend: Engine, 
     """With check="curve" a sum is that of integer multiples: (r - 1) (2, 3) vanishes as r = 1 mod 6."""
     curve = ms.curve(name)
     for (x, y), order in SMALL_ORDER[name]:
+        if backend.name == "cuda" and order % 2 == 0:
+            continue  # its complete formulas need odd order; `msm` documents it
         point = curve.point(x % curve.p, y)
         assert backend.msm([point], [curve.r - 1]) == (curve.r - 1) % order * point
         assert backend.msm([point, point], [1, 1]) == 2 * point
-        for n in (64, 700):
+        for n in backend.sizes(64, 700):
             points = [point if i % 3 == 0 else (i + 1) * curve.generator for i in range(n)]
             scalars = list(curve.random_scalars(n, seed=n))
             good = sum(s * (i + 1) for i, s in enumerate(scalars) if i % 3) * curve.generator

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import multiscalar as ms
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ def squares(n: int) -> int:
 @field_case("MI-13", "MI-15")
 def test_all_small_sizes(field_case: str, backend: Engine, curve: ms.Curve, multiples: ms.PointArray) -> None:
     """sum i * (i G) = (sum i^2) G for n = 0 .. 300; every point is compared, by additions in the plain reference."""
+    backend.needs(300)
     expected, step = curve.identity, curve.generator
     bases = backend.bases(multiples[:301])
     scalars = np.arange(301, dtype=np.uint64)
@@ -45,12 +48,14 @@ def test_around_powers_of_two(
 
 @field_case("MI-15")
 def test_237(field_case: str, backend: Engine, curve: ms.Curve, multiples: ms.PointArray) -> None:
+    backend.needs(237)
     points, scalars = multiples[1:238], list(range(1, 238))
     assert backend.msm(points, scalars) == 4465475 * curve.generator
 
 
 @field_case("MI-13")
 def test_closed_forms(field_case: str, backend: Engine, curve: ms.Curve, multiples: ms.PointArray) -> None:
+    backend.needs(4096)
     assert backend.msm(multiples[1:514], list(range(1, 514))) == 45133569 * curve.generator
     n = 4096
     assert backend.msm(multiples[1 : n + 1], np.arange(1, n + 1, dtype=np.uint32)) == squares(n + 1) * curve.generator
@@ -61,6 +66,7 @@ def test_widths_that_divide_the_length(
     field_case: str, backend: Engine, curve: ms.Curve, multiples: ms.PointArray
 ) -> None:
     """Every width c that divides the bit length L, L + 1, or half of it, on scalars at the edges of windows."""
+    backend.needs(300)
     length = curve.r.bit_length()
     half = (length + 1) // 2
     widths = [c for c in range(2, 18) if any(bits % c == 0 for bits in (length, length + 1, half, half + 1))]
@@ -112,12 +118,17 @@ def test_digits_that_are_zero(field_case: str, backend: Engine, curve: ms.Curve,
 def test_awkward_widths(field_case: str, backend: Engine, curve: ms.Curve, multiples: ms.PointArray) -> None:
     """Any width gives the right answer or an error that names the accepted range."""
     expected = (5 + 2 * 6 + 3 * 7) * curve.generator
-    for c in (1, 2, 16, 20, 24, 30, 255):
-        if c <= 20:
+    answered = 0
+    for c in (1, 2, 8, 16, 20, 24, 30, 255):
+        refusal = ""
+        try:
             assert backend.msm(multiples[1:4], [5, 6, 7], window=c) == expected, f"c = {c}"
-        else:
-            with pytest.raises(OptionError, match=rf"{c} is not in \d+\.\.=?\d+"):
-                backend.msm(multiples[1:4], [5, 6, 7], window=c)
+            answered += 1
+        except OptionError as error:
+            refusal = str(error)
+        if refusal:
+            assert re.search(r"\d+( to |\.\.=?)\d+", refusal)
+    assert answered >= 2
     for c in (0, -1, 256, 2.5, True):
         with pytest.raises(OptionError, match=r"1\.\.255"):
             backend.msm(multiples[1:4], [5, 6, 7], window=c)
@@ -128,8 +139,8 @@ def test_awkward_widths(field_case: str, backend: Engine, curve: ms.Curve, multi
 def test_any_number_of_threads(
     field_case: str, backend: Engine, curve: ms.Curve, known: ms.PointArray, threads: int
 ) -> None:
-    bases = backend.bases(known)
-    for n in (1, 3, 64, 1024):
+    bases = backend.bases(known[: min(1024, backend.most)])
+    for n in backend.sizes(1, 3, 64, 1024):
         scalars = curve.random_scalars(n)
         assert bases.msm(scalars, threads=threads) == curve.expected_sum(known, scalars), f"n = {n}"
 
@@ -137,7 +148,7 @@ def test_any_number_of_threads(
 @field_case("MI-09", "MI-16")
 def test_all_paths_agree(field_case: str, backend: Engine, curve: ms.Curve, known: ms.PointArray) -> None:
     """Every path that can be forced, and widths through its range, against the oracle."""
-    for n in (1, 2, 5, 33, 100, 700):
+    for n in backend.sizes(1, 2, 5, 33, 100, 700):
         scalars = curve.random_scalars(n, seed=n)
         expected = curve.expected_sum(known, scalars)
         for path in backend.paths:

@@ -243,7 +243,8 @@ def msm(
     `curve`: needed unless an operand knows it. `form`, `scalar_form`: "canonical" (default) or "montgomery", for
     the points and the scalars. `check`: "curve" (default), "subgroup" or "none"; unchecked points that are not on the
     curve give an undefined point. Points on the curve and outside the subgroup are added up exactly as integers
-    times points, unless `assume_subgroup` promised otherwise. `reduce`: reduce scalars >= r instead of refusing.
+    times points, unless `assume_subgroup` promised otherwise (on cuda not those of even order, which bls12-377 alone
+    has: check="subgroup" there). `reduce`: reduce scalars >= r instead of refusing.
 
     `backend`: "auto", "cpu", "cuda"; the last two are strict. `threads` caps CPU threads. `isa`, `window`, `path`,
     `endomorphism` force what the cost model would choose; `devices` lists GPUs to split over. `stop` is a function
