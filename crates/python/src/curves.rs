@@ -85,8 +85,8 @@ pub trait AnyCurve: Send + Sync {
     ) -> Result<(), CodecError>;
     /// Writes coordinates in the other form to `out`; the index of the first value that is not below p otherwise.
     fn convert(&self, values: &[u64], to_montgomery: bool, out: &mut [u64]) -> Result<(), usize>;
-    /// Writes the affine points of projective sums, canonical, to `out`.
-    fn normalize(&self, projective: &[u64], out: &mut [u64]);
+    /// Writes the affine points of projective sums, canonical, to `out`; the first one that is no point.
+    fn normalize(&self, projective: &[u64], out: &mut [u64]) -> Option<usize>;
 }
 
 struct Of<C>(PhantomData<C>);
@@ -139,8 +139,8 @@ impl<C: CurveParams<Field: Engines + PrimeField>> AnyCurve for Of<C> {
         }
         Ok(())
     }
-    fn normalize(&self, projective: &[u64], out: &mut [u64]) {
-        normalize::normalize::<C>(projective, out);
+    fn normalize(&self, projective: &[u64], out: &mut [u64]) -> Option<usize> {
+        normalize::normalize::<C>(projective, out)
     }
 }
 

@@ -66,10 +66,9 @@ pub fn convert(
 }
 
 /// Writes the affine points of sums in projective Montgomery form, uint64[n, 3, L], to `out`, uint64[n, 2, L]; infinity
-/// becomes (0, 0).
+/// becomes (0, 0). Returns the first sum that is (0 : 0 : 0), which is no point.
 #[pyfunction]
-pub fn normalize(name: &str, projective: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>) -> PyResult<()> {
+pub fn normalize(name: &str, projective: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
     let (curve, projective, mut out) = (curve(name)?, Input::<u64>::new(projective)?, Output::new(out)?);
-    curve.normalize(projective.as_slice(), out.as_slice());
-    Ok(())
+    Ok(curve.normalize(projective.as_slice(), out.as_slice()))
 }

@@ -5,17 +5,24 @@ use multiscalar_core::field::{Field, Limbs};
 
 /// Turns (X : Y : Z), each in any representative of its Montgomery form, into canonical (X/Z, Y/Z), or (0, 0) when
 /// Z = 0. The Montgomery factor cancels in the quotients. `projective` is `[n][3][L]`, `out` is `[n][2][L]`.
-pub fn normalize<C: CurveParams>(projective: &[u64], out: &mut [u64]) {
+///
+/// Returns the first sum that is (0 : 0 : 0), which is no point: complete formulas (Renes, Costello, Batina 2016) leave it
+/// where they added points whose difference has order two, and from there it spreads to the result.
+pub fn normalize<C: CurveParams>(projective: &[u64], out: &mut [u64]) -> Option<usize> {
     let count = <C::Field as Field>::Limbs::COUNT;
     let modulus = modulus::<C::Field>();
-    for (sum, point) in projective.chunks_exact(3 * count).zip(out.chunks_exact_mut(2 * count)) {
+    let mut exceptional = None;
+    for (i, (sum, point)) in projective.chunks_exact(3 * count).zip(out.chunks_exact_mut(2 * count)).enumerate() {
         let [x, y, z] = [0, 1, 2].map(|k| element::<C::Field>(&sum[k * count..(k + 1) * count], &modulus));
         point.fill(0);
         if let Some(inverse) = z.invert() {
             point[..count].copy_from_slice((x * inverse).to_canonical().as_ref());
             point[count..].copy_from_slice((y * inverse).to_canonical().as_ref());
+        } else if x.is_zero() && y.is_zero() {
+            exceptional = exceptional.or(Some(i));
         }
     }
+    exceptional
 }
 
 /// p, which is odd, from the largest canonical value p - 1.

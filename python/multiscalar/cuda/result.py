@@ -10,13 +10,23 @@ import numpy as np
 
 from .. import _core
 from ..curves import Curve
+from ..errors import NotInSubgroupError
 from .layout import NO_INDEX
 
 
 def decode(data: bytes, curve: Curve, batch: int) -> list[tuple[int, int, bool]]:
-    """(x, y, is_infinity) of each of `batch` sums; `data` is [batch][3][8 L] bytes, little-endian."""
+    """(x, y, is_infinity) of each of `batch` sums; `data` is [batch][3][8 L] bytes, little-endian.
+
+    Errors: `NotInSubgroupError` when the formulas met two points whose difference has order two: that happens only to
+    points outside the subgroup of order r, on a curve of even order.
+    """
     out = np.empty((batch, 2, curve.limbs), np.uint64)
-    _core.normalize(curve.name, np.frombuffer(data, np.uint64), out)
+    if _core.normalize(curve.name, np.frombuffer(data, np.uint64), out) is not None:
+        raise NotInSubgroupError(
+            f"some points are on {curve.name} and outside its subgroup, with differences of order two",
+            accepted="points P with r P = 0 on the GPU; the CPU adds up any points of the curve",
+            hint='Use check="subgroup" to find them, or backend="cpu".',
+        )
     affine, width = out.tobytes(), 8 * curve.limbs
     points = []
     for start in range(0, len(affine), 2 * width):

@@ -18,7 +18,9 @@ from .operand import Operand
 from .runtime import Bytes, Runtime
 
 PIECE_BYTES = 2 << 20  # large enough for the link's full rate, small enough to stay in a core's cache
-SMALL_BYTES = 1 << 20  # below this one thread is done before others have started
+SMALL_BYTES = 4 << 20  # below this one thread is done before others have started
+SMALL_SLOT_BYTES = 16 << 20  # for all small arrays of one call together
+SMALL_PIECE_BYTES = 256 << 10  # submitted while the next piece is filled
 MAX_THREADS = 8
 
 
@@ -41,12 +43,14 @@ class Staging:
         if pinned:
             self._runtime.copy_in(target, source.pointer, source.size, stream)
             return small_offset
-        if small_offset + source.size <= SMALL_BYTES:
+        if source.size <= SMALL_BYTES and small_offset + source.size <= SMALL_SLOT_BYTES:
             if self._small is None:
-                self._small = self._runtime.pinned(SMALL_BYTES)
-            place = self._small.ctypes.data + small_offset
-            ctypes.memmove(place, source.pointer, source.size)
-            self._runtime.copy_in(target, place, source.size, stream)
+                self._small = self._runtime.pinned(SMALL_SLOT_BYTES)
+            place = int(self._small.ctypes.data) + small_offset
+            for start in range(0, source.size, SMALL_PIECE_BYTES):
+                size = min(SMALL_PIECE_BYTES, source.size - start)
+                ctypes.memmove(place + start, source.pointer + start, size)
+                self._runtime.copy_in(target + start, place + start, size, stream)
             return small_offset + -(-source.size // 64) * 64
         self._carry(target, source, stream)
         return small_offset
