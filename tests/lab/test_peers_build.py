@@ -143,6 +143,24 @@ def test_a_failed_build_says_why_and_where(made: Path) -> None:
     assert "script.log" in fault.reason
 
 
+def test_a_build_that_takes_too_long_ends_with_all_it_started(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "_BUILD_LIMIT_S", 1.5)
+    child = made.parent.parent / "child"
+    (made / "make.py").write_text(
+        "import pathlib, subprocess, sys, time\n"
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"pathlib.Path({str(child)!r}).write_text(str(p.pid))\n"
+        "time.sleep(600)\n"
+    )
+    recipe = ScriptRecipe()
+    fault = build_peer(spec_of(recipe), recipe)
+    assert isinstance(fault, Fault)
+    assert "took over 1.5 s" in fault.reason
+    if child.exists():
+        status = Path(f"/proc/{child.read_text()}/stat")
+        assert not status.exists() or status.read_text().split()[2] == "Z"
+
+
 def test_first_use_builds_with_one_line(made: Path) -> None:
     said: list[str] = []
     recipe = ScriptRecipe()

@@ -9,24 +9,25 @@ time, held by a file lock; a finished build appears by one rename.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...settings import setting
 from .faults import Fault, FaultKind
-from .recipes import Recipe, cpu_flags
+from .recipes import Recipe, Step, cpu_flags
 from .registry import PeerSpec
 
 __all__ = [
@@ -141,18 +142,7 @@ def _build(spec: PeerSpec, recipe: Recipe, sources: Path, home: Path) -> Program
     try:
         shutil.copytree(sources / recipe.sources, scratch / "sources", ignore=_IGNORED)
         step = recipe.step(scratch / "sources", scratch)
-        with log.open("wb") as stream:
-            done = subprocess.run(
-                step.command,
-                cwd=step.folder,
-                env={**os.environ, **step.env},
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                timeout=_BUILD_LIMIT_S,
-                check=False,
-            )
-        if done.returncode != 0 or not step.output.is_file():
+        if _run(step, log) != 0 or not step.output.is_file():
             return Fault(FaultKind.UNAVAILABLE, f"build failed: {_first_error(log)} (log: {log})")
         facts = {
             **recipe.versions(),
@@ -167,6 +157,26 @@ def _build(spec: PeerSpec, recipe: Recipe, sources: Path, home: Path) -> Program
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return _read(_folder(spec, recipe), recipe) or Fault(FaultKind.UNAVAILABLE, "the build vanished from the cache")
+
+
+def _run(step: Step, log: Path) -> int:
+    """Run the build with its output in `log`; whatever ends the wait (time, Ctrl-C) ends all that the build started."""
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            step.command,
+            cwd=step.folder,
+            env={**os.environ, **step.env},
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            return process.wait(timeout=_BUILD_LIMIT_S)
+        finally:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def _install(program: Path, facts: Mapping[str, Any], folder: Path) -> None:
@@ -241,7 +251,7 @@ def _first_error(log: Path) -> str:
     return (wanted or (lines[-1] if lines else "no output")).strip()[:300]
 
 
-@contextmanager
+@contextlib.contextmanager
 def _lock(path: Path) -> Iterator[None]:
     with path.open("w") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
