@@ -12,7 +12,7 @@ from .units import ratio_text, time_text
 __all__ = ["HEADER", "cells", "groups", "title"]
 
 HEADER = ("size", "path", "median", "±", "of best", "cpu", "of best", "min … max", "status")
-_TITLE = ("curve", "group", "scope", "shape", "inputs", "threads", "isa", "batch", "precompute")
+_TITLE = ("workload", "curve", "group", "scope", "shape", "inputs", "threads", "isa", "batch", "precompute")
 
 
 def title(row: Row) -> str:
