@@ -82,7 +82,7 @@ pub trait Vector: Copy + core::fmt::Debug + Add<Output = Self> + Sub<Output = Se
     fn shl<const S: u32>(self) -> Self;
     /// The low 64 bits of (`high` : `self`) >> S, for 0 < S < 64; `REST` is 64 - S.
     fn shrd<const S: u32, const REST: u32>(self, high: Self) -> Self;
-    /// Where `self` >= `least` as signed integers, subtracts `what`.
+    /// Whether `self` >= `least`, as signed integers.
     fn at_least(self, least: Self) -> Self::Mask;
     /// Subtracts `what` where the mask is set.
     fn sub_if(self, mask: Self::Mask, what: Self) -> Self;

@@ -1,12 +1,12 @@
 //! The backward pass: slopes and sums. 4M + 1S a pair.
 
-use super::AddBatch;
 use super::forward::WIDE;
+use super::{AddBatch, DENOMINATOR, PRODUCT, X1};
 use crate::field::LaneParams;
 use crate::field::lanes::params::{minus, multiple, nearly, spread};
 use crate::field::lanes::{Isa, LaneField, Limbwise, Repack, Vector};
 
-/// Room for three clean limbs to be subtracted.
+/// Room for three clean limbs to be taken off.
 const NARROW: u64 = 1 << 54;
 
 /// L limb vectors.
@@ -22,15 +22,15 @@ where
     #[inline(always)]
     pub(super) fn backward(&mut self, isa: I, group: usize, inverses: [Element<I, L>; 2]) -> [Element<I, L>; 2] {
         let zero = I::Vector::constant(isa, [0; L]);
-        // (1 / d, the slope), (x3, y3), (4 p - y1, -) and the inverses to return, group by group.
-        let (mut slope, mut before, mut y1, mut x, mut y) = ([zero; 2], [zero; 2], [zero; 2], [zero; 2], [zero; 2]);
+        // 1 / d and then the slope, the inverses to return, 4 p - y1, x3 and y3, group by group.
+        let [mut slope, mut before, mut minus_y1, mut x, mut y] = [[zero; 2]; 5];
         for i in 0..2 {
-            slope[i] = times::<I, P, N, L>(isa, inverses[i], self.load(isa, group + i, 1)); // 1 / d
-            before[i] = times::<I, P, N, L>(isa, inverses[i], self.load(isa, group + i, 0));
+            slope[i] = times::<I, P, N, L>(isa, inverses[i], self.load(isa, group + i, PRODUCT)); // 1 / d
+            before[i] = times::<I, P, N, L>(isa, inverses[i], self.load(isa, group + i, DENOMINATOR));
         }
         for i in 0..2 {
             let numerator;
-            (numerator, y1[i]) = self.numerator(isa, group + i);
+            (numerator, minus_y1[i]) = self.numerator(isa, group + i);
             slope[i] = times::<I, P, N, L>(isa, slope[i], numerator);
         }
         for i in 0..2 {
@@ -38,8 +38,8 @@ where
             x[i] = below_three::<I, P, N, L>(isa, sum);
         }
         for i in 0..2 {
-            let run = I::Vector::carry(I::Vector::sub(self.load(isa, group + i, 2), x[i])); // x1 - x3, below 6 p
-            let sum = I::Vector::mul::<P, N>(isa, slope[i], run, y1[i]); // below 7 p
+            let run = I::Vector::carry(I::Vector::sub(self.load(isa, group + i, X1), x[i])); // x1 - x3, below 6 p
+            let sum = I::Vector::mul::<P, N>(isa, slope[i], run, minus_y1[i]); // below 7 p
             y[i] = below_four::<I, P, N, L>(isa, sum);
         }
         self.exceptions.forget_from(group);
@@ -53,15 +53,15 @@ where
     }
 
     #[inline(always)]
-    fn load(&self, isa: I, group: usize, i: usize) -> Element<I, L> {
+    fn load(&self, isa: I, group: usize, which: usize) -> Element<I, L> {
         // SAFETY: the forward pass has stored SAVED elements for each group.
-        unsafe { I::Vector::load_limbs(isa, self.saved(group, i)) }
+        unsafe { I::Vector::load_limbs(isa, self.saved(group, which)) }
     }
 
     /// 6 p - x1 - x2, raw: as saved are x1 + 3 p (spread) and d = x1 - x2 + 3 p, it is 9 p + d - 2 x1.
     #[inline(always)]
     fn minus_xs(&self, isa: I, group: usize) -> Element<I, L> {
-        let (d, x1) = (self.load(isa, group, 0), self.load(isa, group, 2));
+        let (d, x1) = (self.load(isa, group, DENOMINATOR), self.load(isa, group, X1));
         // x1, saved and taken off twice, holds at most 2 clean limbs and WIDE; `below_three` takes off 2 more.
         let nine = const { spread(multiple(<P as LaneParams<L>>::MODULUS, 9), 2 * WIDE + 2 * NARROW) };
         let rest = I::Vector::sub(I::Vector::sub(I::Vector::constant(isa, nine), x1), x1);

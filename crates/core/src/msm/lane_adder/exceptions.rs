@@ -2,7 +2,7 @@
 //!
 //! Cost: nothing for pairs with different x; a doubling costs some tens of field multiplications more than a sum.
 
-use super::AddBatch;
+use super::{AddBatch, DENOMINATOR};
 use crate::field::lanes::params::{LIMB, LIMB_MASK, multiple};
 use crate::field::lanes::{Isa, LaneField, Repack, Vector};
 use crate::field::{Field, FieldParams, Fp, LaneParams, limbs};
@@ -83,8 +83,8 @@ where
                 self.exceptions.scale
             };
             for (i, limb) in split::<N, L>(denominator.to_mont()).into_iter().enumerate() {
-                // SAFETY: the first saved element of the group is its denominator.
-                unsafe { *self.saved(group, 0).add(i * I::Vector::LANES + lane) = limb };
+                // SAFETY: the scratch has this element of every group.
+                unsafe { *self.saved(group, DENOMINATOR).add(i * I::Vector::LANES + lane) = limb };
             }
         }
     }
@@ -104,8 +104,8 @@ where
             for (i, limb) in split::<N, L>(doubling.numerator).into_iter().enumerate() {
                 let place = i * I::Vector::LANES + doubling.lane;
                 numerators[place] = limb;
-                // SAFETY: the first saved element of the group is its denominator.
-                unsafe { *self.saved(group, 0).add(place) = equal[i] };
+                // SAFETY: the scratch has this element of every group.
+                unsafe { *self.saved(group, DENOMINATOR).add(place) = equal[i] };
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The forward pass: denominators and the products before them. 1M a pair.
 
-use super::AddBatch;
+use super::{AddBatch, DENOMINATOR, PRODUCT, X1};
 use crate::field::LaneParams;
 use crate::field::lanes::params::{multiple, spread};
 use crate::field::lanes::{Isa, LaneField, Limbwise, Repack, Vector};
@@ -25,8 +25,8 @@ where
         for (i, product) in products.iter_mut().enumerate() {
             // SAFETY: the scratch has SAVED elements for each group.
             let d = unsafe {
-                I::Vector::store_limbs(*product, self.saved(group + i, 1));
-                I::Vector::load_limbs(isa, self.saved(group + i, 0))
+                I::Vector::store_limbs(*product, self.saved(group + i, PRODUCT));
+                I::Vector::load_limbs(isa, self.saved(group + i, DENOMINATOR))
             };
             let zero = I::Vector::constant(isa, [0; L]);
             *product = I::Vector::carry(I::Vector::mul::<P, N>(isa, *product, d, zero));
@@ -46,8 +46,8 @@ where
         let d = I::Vector::carry(I::Vector::sub(x1, x2)); // above 0, below 6 p
         // SAFETY: the scratch has SAVED elements for each group.
         unsafe {
-            I::Vector::store_limbs(d, self.saved(group, 0));
-            I::Vector::store_limbs(x1, self.saved(group, 2));
+            I::Vector::store_limbs(d, self.saved(group, DENOMINATOR));
+            I::Vector::store_limbs(x1, self.saved(group, X1));
         }
         // d = j p exactly if d / p = j modulo 2^52 too, which no random d has for a small j.
         let quotient = I::Vector::splat(isa, 0).madd_lo(d[0], I::Vector::splat(isa, P::INVERSE));

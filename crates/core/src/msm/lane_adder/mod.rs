@@ -9,8 +9,8 @@
 //! * backward: from the inverse of all products, 1/d (1M) and the inverse of the product before (1M); the slope
 //!   (y1 - y2)/d (1M), x3 = slope^2 - x1 - x2 (1S), y3 = slope (x1 - x3) - y1 (1M).
 //!
-//! Bounds, with A for `accumulators` and S for `sources`: x below 3 p, y below 4 p, and so for what is stored.
-//! Source: Montgomery's trick (eprint 2008/199, section 3); lanes: research of this project, see docs/cpu-lanes.md.
+//! Bounds of operands and of what is stored: x below 3 p, y below 4 p; docs/cpu-lanes.md has those between.
+//! Source: Montgomery's trick (eprint 2008/199, section 3).
 
 mod backward;
 mod convert;
@@ -42,8 +42,11 @@ pub struct LaneAdder<I, P, const N: usize, const L: usize> {
     exceptions: Exceptions<P, N>,
 }
 
-/// Elements that the forward pass leaves for each group.
+/// Elements that the forward pass leaves for each group, and which of them is which.
 const SAVED: usize = 3;
+const DENOMINATOR: usize = 0;
+const PRODUCT: usize = 1;
+const X1: usize = 2;
 
 impl<I: Isa, P: FieldParams<N> + LaneParams<L>, const N: usize, const L: usize> LaneAdder<I, P, N, L>
 where
@@ -108,10 +111,10 @@ where
 }
 
 impl<I: Isa, P, const N: usize, const L: usize> AddBatch<'_, I, P, N, L> {
-    /// Where a group keeps its i-th saved element.
+    /// Where a group keeps one of its saved elements.
     #[inline(always)]
-    fn saved(&self, group: usize, i: usize) -> *mut u64 {
-        self.scratch.wrapping_add((group * SAVED + i) * L * I::Vector::LANES)
+    fn saved(&self, group: usize, which: usize) -> *mut u64 {
+        self.scratch.wrapping_add((group * SAVED + which) * L * I::Vector::LANES)
     }
 }
 
