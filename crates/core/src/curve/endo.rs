@@ -1,6 +1,6 @@
 //! The endomorphism phi(x, y) = (beta x, y) and the split of a scalar into two halves by it (GLV).
 //!
-//! Cost: phi is 1M; a split is 52 word multiplications and no division, some 25 ns.
+//! Cost: phi is 1M; a split is 52 word multiplications and no division.
 //! Source: Gallant, Lambert, Vanstone, "Faster point multiplication on elliptic curves with efficient endomorphisms",
 //! CRYPTO 2001; division by rounding constants as in "Guide to Elliptic Curve Cryptography", section 3.5.
 //!

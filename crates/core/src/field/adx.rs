@@ -5,8 +5,9 @@
 //! Source: CIOS without the extra carry word, eprint 2022/1400 section 2 (needs a modulus whose top bit is free);
 //! the two chains: "New Instructions Supporting Large Integer Arithmetic on Intel Architecture Processors", Intel 2012.
 //!
-//! The kernels are not inlined by default: a call costs less than 1.5 kB of code at every use. They are chosen by a check of the
-//! CPU at every call, which the branch predictor hides (no difference measured in a point doubling).
+//! The kernels are not inlined by default: a call costs less than 1.5 kB of code at every use. They are chosen by a
+//! check of the CPU at every call, which the branch predictor hides (no difference measured in a point doubling).
+//! There is no squaring of its own: one with a quarter fewer word products made a doubling only 2 % faster.
 
 use core::arch::asm;
 

@@ -6,7 +6,8 @@
 //! mixed additions in 64-bit arithmetic.
 //!
 //! Cost for n terms in h parts of b bits, W = b/w + 1: n·(2^(w-1) - 1) + n·h·W·(1 - 2^-w) - W batched additions,
-//! w - 1 + log2(n·h) inversions, b doublings, W mixed additions.
+//! w - 1 + log2(n·h) inversions, b doublings, W mixed additions. Measured with everything around it (min, 8 lanes,
+//! Sapphire Rapids at 3 GHz): 4 terms 60 µs on BN254, 111 µs on BLS12-381; 16 terms 123 and 184 µs.
 //! Source: Straus, "Addition chains of vectors", American Mathematical Monthly 71 (1964); the trees by columns and
 //! the width by cost are ours.
 //!

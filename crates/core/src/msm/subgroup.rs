@@ -7,8 +7,8 @@
 //!
 //! Cost for 128-bit λ: 127 doublings and some 17 additions a point, batched: 6M each. They are done in 64-bit
 //! arithmetic, because the lanes' adder takes doublings one by one. Measured (min, one thread, 1,024 points, Sapphire
-//! Rapids at 3 GHz): 43 µs a point on BLS12-377 and BLS12-381, against 124 and 149 µs of rP = 0
-//! one by one.
+//! Rapids at 3 GHz): 43 µs a point on BLS12-377 and BLS12-381, against 124 and 149 µs of
+//! rP = 0 one by one.
 //! Source: Scott, "A note on group membership tests for G1, G2 and GT", eprint 2021/1130; with the proof above it needs
 //! none of the conditions that El Housni, Guillevic and Piellard, eprint 2022/352, found missing there.
 
