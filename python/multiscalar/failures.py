@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from . import _core
@@ -80,13 +78,17 @@ def translate(failure: _core.Failure, curve: Curve) -> MultiscalarError:
     return InternalError(f"the native core failed: {text}", hint="Please report this with the inputs' sizes.")
 
 
-@contextmanager
-def translated(curve: Curve) -> Iterator[None]:
-    """Raise what the core reports as errors of the package, without the core's own traceback."""
-    try:
-        yield
-    except _core.Failure as failure:
-        error = translate(failure, curve)
-    else:
-        return
-    raise error from None
+class translated:
+    """`with translated(curve): ...` raises what the core reports as errors of the package, without its traceback."""
+
+    __slots__ = ("_curve",)
+
+    def __init__(self, curve: Curve) -> None:
+        self._curve = curve
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, _core.Failure):
+            raise translate(error, self._curve) from None

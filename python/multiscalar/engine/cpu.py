@@ -66,7 +66,7 @@ class CpuBases:
                 options.isa,
                 options.threads or 0,
             )
-        self._points = points.verified()
+        self._points = points
 
     @property
     def curve(self) -> Curve:
@@ -85,9 +85,9 @@ class CpuBases:
         """One outcome a vector, see `Prepared.msm`."""
         if not options.own_bases:
             return [self._one(vector, options, len(vectors)) for vector in vectors]
-        outcomes, start = [], 0
+        points, outcomes, start = self._points.verified(), [], 0
         for vector in vectors:
-            part = CpuBases(self._points[start : start + len(vector)], PrepareOptions(isa=self._bases.isa))
+            part = CpuBases(points[start : start + len(vector)], PrepareOptions(isa=self._bases.isa))
             outcomes.append(part._one(vector, options, len(vectors)))
             start += len(vector)
         return outcomes
