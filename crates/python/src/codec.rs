@@ -20,6 +20,7 @@ fn from_codec(error: CodecError) -> PyErr {
         CodecError::Unsupported { .. } => ("codec", None),
         CodecError::Length { .. } => ("encoding", None),
         CodecError::NotInSubgroup { index } => ("not-in-subgroup", Some(index)),
+        CodecError::Cancelled => ("cancelled", None),
         CodecError::Flags { index, .. }
         | CodecError::Coordinate { index }
         | CodecError::Infinity { index }
@@ -71,8 +72,8 @@ pub fn decode(
     let (curve, format, check) = (curve(name)?, format_by_name(format)?, check_by_name(check)?);
     let mut out = Output::new(out)?;
     let out = out.as_slice();
-    let done = run(py, data.len() > LONG, &AtomicBool::new(false), None, || {
-        curve.decode(data, format, compressed, check, out)
-    })?;
+    let cancel = AtomicBool::new(false);
+    let done =
+        run(py, data.len() > LONG, &cancel, None, || curve.decode(data, format, compressed, check, &cancel, out))?;
     done.map_err(from_codec)
 }

@@ -81,6 +81,7 @@ pub trait AnyCurve: Send + Sync {
         format: Format,
         compressed: bool,
         check: Check,
+        cancel: &AtomicBool,
         out: &mut [u64],
     ) -> Result<(), CodecError>;
     /// Writes coordinates in the other form to `out`; the index of the first value that is not below p otherwise.
@@ -122,9 +123,10 @@ impl<C: CurveParams<Field: Engines + PrimeField>> AnyCurve for Of<C> {
         format: Format,
         compressed: bool,
         check: Check,
+        cancel: &AtomicBool,
         out: &mut [u64],
     ) -> Result<(), CodecError> {
-        let points = codec::decode::<C>(format, compressed, data, check)?;
+        let points = codec::decode::<C>(format, compressed, data, check, Some(cancel))?;
         multiples::write(&points, out);
         Ok(())
     }

@@ -57,6 +57,8 @@ pub enum CodecError {
         /// The first such point.
         index: usize,
     },
+    /// The caller raised the cancellation flag.
+    Cancelled,
 }
 
 impl fmt::Display for CodecError {
@@ -77,6 +79,7 @@ impl fmt::Display for CodecError {
             Self::Sign { index } => write!(f, "the sign flag of point {index} contradicts its y"),
             Self::NotOnCurve { index } => write!(f, "point {index} is not on the curve"),
             Self::NotInSubgroup { index } => write!(f, "point {index} is not in the subgroup of prime order"),
+            Self::Cancelled => f.write_str("cancelled"),
         }
     }
 }

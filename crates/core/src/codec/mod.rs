@@ -10,9 +10,12 @@
 mod error;
 mod layout;
 
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use crate::curve::{Affine, CurveParams};
 use crate::field::{Field, Limbs, PrimeField, SquareRoot};
-use crate::msm::{self, Check, Engines};
+use crate::msm::{self, Check, Engines, pool};
 
 pub use error::CodecError;
 pub use layout::Format;
@@ -25,16 +28,18 @@ pub fn point_size<C: CurveParams<Field: PrimeField>>(format: Format, compressed:
     Layout::of::<C>(format, compressed).map(|layout| layout.point_size(coordinate_size::<C>()))
 }
 
-/// The points of a sequence of encodings without gaps.
+/// The points of a sequence of encodings without gaps, on as many threads as there are cores.
 ///
 /// Errors: a length that is no multiple of a point's; the index of the first point with unknown flags, a coordinate not
 /// below the modulus, an infinity that is not written as such, a wrong sign, no point on the curve, or (`check`) a point
-/// outside the subgroup. `Check::None` skips the curve's equation for uncompressed points only.
+/// outside the subgroup. `Check::None` skips the curve's equation for uncompressed points only. `cancel` is looked at
+/// between blocks of points.
 pub fn decode<C: CurveParams<Field: PrimeField + Engines>>(
     format: Format,
     compressed: bool,
     bytes: &[u8],
     check: Check,
+    cancel: Option<&AtomicBool>,
 ) -> Result<Vec<Affine<C>>, CodecError> {
     let layout = Layout::of::<C>(format, compressed)?;
     let size = layout.point_size(coordinate_size::<C>());
@@ -42,11 +47,51 @@ pub fn decode<C: CurveParams<Field: PrimeField + Engines>>(
         return Err(CodecError::Length { bytes: bytes.len(), per_point: size });
     }
     let roots = compressed.then(SquareRoot::<C::Field>::new);
-    let decode_one = |(index, bytes)| decode_point::<C>(&layout, roots.as_ref(), bytes, check, index);
-    let points = bytes.chunks_exact(size).enumerate().map(decode_one).collect::<Result<Vec<_>, _>>()?;
-    match (check == Check::Subgroup).then(|| msm::first_outside_subgroup(&points, 0)).flatten() {
-        Some(index) => Err(CodecError::NotInSubgroup { index }),
+    let mut points = vec![Affine::INFINITY; bytes.len() / size];
+    let blocks: Vec<_> = points.chunks_mut(BLOCK).zip(bytes.chunks(BLOCK * size)).map(Mutex::new).collect();
+    let first: Mutex<Option<(usize, CodecError)>> = Mutex::new(None);
+    let locked = |first: &Mutex<Option<(usize, CodecError)>>| *first.lock().unwrap_or_else(PoisonError::into_inner);
+    pool::run(pool::threads(0), blocks.len(), &|i| {
+        if locked(&first).is_some_and(|(block, _)| block < i) {
+            return;
+        }
+        let mut block = blocks[i].lock().unwrap_or_else(PoisonError::into_inner);
+        let (points, bytes) = &mut *block;
+        let result = if cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            Err(CodecError::Cancelled)
+        } else {
+            decode_block(&layout, roots.as_ref(), bytes, check, i * BLOCK, points)
+        };
+        if let Err(error) = result {
+            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.is_none_or(|(block, _)| i < block) {
+                *first = Some((i, error));
+            }
+        }
+    });
+    drop(blocks);
+    match locked(&first) {
+        Some((_, error)) => Err(error),
         None => Ok(points),
+    }
+}
+
+/// Decodes a block whose first point has the index `first`.
+fn decode_block<C: CurveParams<Field: PrimeField + Engines>>(
+    layout: &Layout,
+    roots: Option<&SquareRoot<C::Field>>,
+    bytes: &[u8],
+    check: Check,
+    first: usize,
+    points: &mut [Affine<C>],
+) -> Result<(), CodecError> {
+    let size = bytes.len() / points.len();
+    for (i, (point, bytes)) in points.iter_mut().zip(bytes.chunks_exact(size)).enumerate() {
+        *point = decode_point(layout, roots, bytes, check, first + i)?;
+    }
+    match (check == Check::Subgroup).then(|| msm::first_outside_subgroup(points, 1)).flatten() {
+        Some(at) => Err(CodecError::NotInSubgroup { index: first + at }),
+        None => Ok(()),
     }
 }
 
@@ -66,6 +111,9 @@ pub fn encode<C: CurveParams<Field: PrimeField>>(
     }
     Ok(bytes)
 }
+
+/// Points that one thread takes at a time: some ten milliseconds of square roots.
+const BLOCK: usize = 512;
 
 /// Bytes of the longest encoding: a prefix and two coordinates of eight limbs.
 const MOST_BYTES: usize = 1 + 2 * 64;

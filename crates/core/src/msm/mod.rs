@@ -19,7 +19,7 @@ mod isa;
 pub mod lane_adder;
 mod options;
 mod packed_array;
-mod pool;
+pub(crate) mod pool;
 mod prepare;
 mod progression;
 mod reduce;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 pub(super) const MOST: usize = 256;
 
 /// Threads for a request: 0 asks for one per core that this process may use.
-pub(super) fn threads(requested: usize) -> usize {
+pub(crate) fn threads(requested: usize) -> usize {
     // Asking the system reads files of the control group, which takes longer than a small sum.
     static AVAILABLE: OnceLock<usize> = OnceLock::new();
     match requested {
@@ -23,7 +23,7 @@ pub(super) fn threads(requested: usize) -> usize {
 
 /// Runs `work(0)`, .., `work(tasks - 1)`, each once, on up to `threads` threads, the caller's among them.
 /// A panic of a task is raised again here, after all tasks have ended.
-pub(super) fn run(threads: usize, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
+pub(crate) fn run(threads: usize, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
     let helpers = threads.min(tasks).saturating_sub(1);
     if helpers == 0 {
         return (0..tasks).for_each(work);

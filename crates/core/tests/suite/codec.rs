@@ -26,7 +26,7 @@ fn multiple_of<C: Curve>(point: &Affine<C>, k: i64) -> Affine<C> {
 /// snarkVM's generator of BLS12-377, which is not arkworks'.
 fn snarkvm_generator<C: Curve>() -> Affine<C> {
     let compressed = "66db6f1030f91f0f1824381daad6321c43739c828b3d8d69f75711a97a2d524c3d54201c61a85ca1b3835901b6a29400";
-    decode(Format::SnarkVm, true, &bytes_of(compressed), Check::Subgroup).unwrap()[0]
+    decode(Format::SnarkVm, true, &bytes_of(compressed), Check::Subgroup, None).unwrap()[0]
 }
 
 fn bytes_of(hex: &str) -> Vec<u8> {
@@ -43,7 +43,7 @@ fn foreign_bytes<C: Curve>() {
         let (k, bytes) = (k.parse().unwrap(), bytes_of(hex));
         let point =
             if format == Format::SnarkVm { multiple_of(&snarkvm_generator::<C>(), k) } else { multiple::<C>(k) };
-        assert_eq!(decode(format, compressed, &bytes, Check::Subgroup), Ok(vec![point]), "{line}");
+        assert_eq!(decode(format, compressed, &bytes, Check::Subgroup, None), Ok(vec![point]), "{line}");
         assert_eq!(encode(format, compressed, &[point]).unwrap(), bytes, "{line}");
         seen += 1;
     }
@@ -55,10 +55,26 @@ fn round_trips<C: Curve>() {
     for (format, compressed) in forms::<C>() {
         let bytes = encode(format, compressed, &points).unwrap();
         assert_eq!(bytes.len(), points.len() * point_size::<C>(format, compressed).unwrap());
-        assert_eq!(decode(format, compressed, &bytes, Check::Curve).unwrap(), points, "{format:?} {compressed}");
-        assert_eq!(decode::<C>(format, compressed, &[], Check::Curve), Ok(vec![]));
-        let length = decode::<C>(format, compressed, &bytes[1..], Check::Curve);
+        assert_eq!(decode(format, compressed, &bytes, Check::Curve, None).unwrap(), points, "{format:?} {compressed}");
+        assert_eq!(decode::<C>(format, compressed, &[], Check::Curve, None), Ok(vec![]));
+        let length = decode::<C>(format, compressed, &bytes[1..], Check::Curve, None);
         assert!(matches!(length, Err(CodecError::Length { .. })));
+    }
+}
+
+/// Several blocks, on several threads; a flag that is up ends the call.
+fn many_points<C: Curve>() {
+    let points: Vec<_> = (0..1500).map(|i| multiple::<C>(i % 7)).collect();
+    let (format, compressed) = (Format::Gnark, true);
+    let mut bytes = encode(format, compressed, &points).unwrap();
+    assert_eq!(decode(format, compressed, &bytes, Check::Curve, None).unwrap(), points);
+    let stop = core::sync::atomic::AtomicBool::new(true);
+    assert_eq!(decode::<C>(format, compressed, &bytes, Check::Curve, Some(&stop)), Err(CodecError::Cancelled));
+    let size = bytes.len() / points.len();
+    for index in [1400, 600, 1] {
+        bytes[index * size..(index + 1) * size].fill(0xff);
+        let error = decode::<C>(format, compressed, &bytes, Check::Curve, None).unwrap_err();
+        assert!(error.to_string().contains(&format!("point {index} ")), "{error}");
     }
 }
 
@@ -71,7 +87,7 @@ fn accepted_bytes_are_canonical<C: Curve>() {
                 for change in [1u8, 0x20, 0x40, 0x80, 0xc0] {
                     let mut changed = bytes.clone();
                     changed[at] ^= change;
-                    if let Ok(points) = decode::<C>(format, compressed, &changed, Check::Curve) {
+                    if let Ok(points) = decode::<C>(format, compressed, &changed, Check::Curve, None) {
                         assert_eq!(encode(format, compressed, &points).unwrap(), changed, "{format:?} {compressed}");
                         assert_ne!(points, vec![point]);
                     }
@@ -95,7 +111,7 @@ fn noise<C: Curve>() {
                     state as u8
                 })
                 .collect();
-            if let Ok(points) = decode::<C>(format, compressed, &bytes, Check::Curve) {
+            if let Ok(points) = decode::<C>(format, compressed, &bytes, Check::Curve, None) {
                 assert!(points[0].is_on_curve());
             }
         }
@@ -124,7 +140,7 @@ fn first_bad_point<C: Curve>() {
         for index in [7, 4] {
             bytes[index * size..(index + 1) * size].copy_from_slice(&bad);
         }
-        let error = decode::<C>(format, compressed, &bytes, Check::Curve).unwrap_err();
+        let error = decode::<C>(format, compressed, &bytes, Check::Curve, None).unwrap_err();
         assert_eq!(error, CodecError::Coordinate { index: 4 }, "{format:?} {compressed}");
     }
 }
@@ -138,6 +154,7 @@ macro_rules! every_curve {
             accepted_bytes_are_canonical::<tables::$name::G1>();
             noise::<tables::$name::G1>();
             first_bad_point::<tables::$name::G1>();
+            many_points::<tables::$name::G1>();
         }
     )*};
 }
@@ -150,15 +167,18 @@ fn quoted_encodings() {
     use tables::bls12_381::G1;
     let generator = "97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb";
     let bytes = bytes_of(generator);
-    assert_eq!(decode::<G1>(Format::Zcash, true, &bytes, Check::Subgroup), Ok(vec![Affine::GENERATOR]));
+    assert_eq!(decode::<G1>(Format::Zcash, true, &bytes, Check::Subgroup, None), Ok(vec![Affine::GENERATOR]));
     let reversed: Vec<u8> = bytes.iter().rev().copied().collect();
-    assert!(decode::<G1>(Format::Zcash, true, &reversed, Check::Curve).is_err());
+    assert!(decode::<G1>(Format::Zcash, true, &reversed, Check::Curve, None).is_err());
     let mut infinity = [0; 48];
-    assert!(decode::<G1>(Format::Zcash, true, &infinity, Check::Curve).is_err());
+    assert!(decode::<G1>(Format::Zcash, true, &infinity, Check::Curve, None).is_err());
     infinity[0] = 0xc0;
-    assert_eq!(decode::<G1>(Format::Zcash, true, &infinity, Check::Curve), Ok(vec![Affine::INFINITY]));
+    assert_eq!(decode::<G1>(Format::Zcash, true, &infinity, Check::Curve, None), Ok(vec![Affine::INFINITY]));
     infinity[47] = 1;
-    assert_eq!(decode::<G1>(Format::Zcash, true, &infinity, Check::Curve), Err(CodecError::Infinity { index: 0 }));
+    assert_eq!(
+        decode::<G1>(Format::Zcash, true, &infinity, Check::Curve, None),
+        Err(CodecError::Infinity { index: 0 })
+    );
 }
 
 /// Bytes of one format read as another: refused, or at least never the same point.
@@ -170,11 +190,11 @@ fn formats_are_not_confused() {
         let bytes = encode(written, compressed, &[point]).unwrap();
         for (read, form) in forms::<G1>().filter(|&(read, form)| form == compressed && read != written) {
             let same_bytes = encode(read, form, &[point]).unwrap() == bytes;
-            let decoded = decode::<G1>(read, form, &bytes, Check::Subgroup);
+            let decoded = decode::<G1>(read, form, &bytes, Check::Subgroup, None);
             assert_eq!(decoded == Ok(vec![point]), same_bytes, "{written:?} as {read:?}");
         }
     }
-    let unsupported = decode::<G1>(Format::Zcash, true, &[], Check::Curve).unwrap_err();
+    let unsupported = decode::<G1>(Format::Zcash, true, &[], Check::Curve, None).unwrap_err();
     assert_eq!(unsupported.to_string(), "the compressed form of zcash is not defined for bls12-377");
     assert!(matches!(point_size::<G1>(Format::Icicle, true), Err(CodecError::Unsupported { .. })));
 }
