@@ -62,11 +62,11 @@ impl Prices {
         let narrow = limbs <= 4;
         let (addition, split) = match (isa, narrow) {
             (Isa::Scalar, true) => (133.0, 60.0),
-            (Isa::Ifma256, true) => (70.0, 50.0),
-            (Isa::Ifma512, true) => (45.0, 45.0),
+            (Isa::Ifma256, true) => (57.0, 50.0),
+            (Isa::Ifma512, true) => (40.0, 45.0),
             (Isa::Scalar, false) => (265.0, 90.0),
-            (Isa::Ifma256, false) => (160.0, 70.0),
-            (Isa::Ifma512, false) => (95.0, 60.0),
+            (Isa::Ifma256, false) => (108.0, 70.0),
+            (Isa::Ifma512, false) => (75.0, 60.0),
         };
         let (batch, doubling, mixed) = if narrow { (1400.0, 150.0, 260.0) } else { (2100.0, 300.0, 500.0) };
         Self {
