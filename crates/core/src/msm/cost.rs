@@ -7,7 +7,7 @@ use super::grid::Grid;
 use super::work::Work;
 use super::{Isa, Options, Path, digits};
 
-/// How much more work a choice may take than another to save time by staying in cache. Kept below two percent, so
+/// How much more work a choice may take than another to save time. Kept below two percent, so
 /// that no sum is more work than a larger one by more (see the test).
 const TOLERANCE: f64 = 1.012;
 /// Widest window that is chosen. At 2^20 one bit more saves 3 % of the work and costs 10 % of the time, as its buckets
@@ -72,7 +72,7 @@ impl Prices {
         Self {
             addition,
             far: 4.0,
-            // Fitted to where the two paths meet: 64 to 96 terms in every arithmetic.
+            // Fitted to where the two paths take the same time: 64 to 96 terms. Their work is level at 32 already.
             scattered: if matches!(isa, Isa::Scalar) { 0.86 * addition } else { 1.1 * addition },
             batch,
             digit: 5.0,
@@ -142,8 +142,11 @@ pub(super) fn choose(prices: &Prices, shape: &Shape, options: &Options<'_>) -> C
     let near = Prices { far: 0.0, ..*prices };
     let first = fastest(&near, f64::INFINITY).expect("there is at least one way");
     let way = fastest(prices, TOLERANCE * Prices::COUNTED.cost(&first.work)).unwrap_or(first);
-    let straus = shape.count <= MOST_STRAUS
-        && straus(prices, shape.count, shape.bits, half_bits, options.window).1 < near.cost(&first.work);
+    let straus = shape.count <= MOST_STRAUS && {
+        let (window, time) = straus(prices, shape.count, shape.bits, half_bits, options.window);
+        let (_, work) = straus(&Prices::COUNTED, shape.count, shape.bits, half_bits, Some(window));
+        time < near.cost(&first.work) && work <= TOLERANCE * Prices::COUNTED.cost(&first.work)
+    };
     let path = options.path.unwrap_or(if straus { Path::Straus } else { Path::Bucket });
     Choice { path, split: way.split, grid: way.grid }
 }
