@@ -18,7 +18,7 @@ impl Cuda {
     pub fn new(includes: &[PathBuf], flags: &[&str]) -> Self {
         println!("cargo:rerun-if-env-changed=NVCC_PEERS");
         println!("cargo:rerun-if-env-changed=CUDA_ARCHS");
-        let mut all: Vec<String> = ["-O3", "-std=c++17", "-Xcompiler", "-fPIC"].map(String::from).to_vec();
+        let mut all: Vec<String> = ["-O3", "-std=c++17", "-Xcompiler=-fPIC,-fno-gnu-unique"].map(String::from).to_vec();
         for arch in env::var("CUDA_ARCHS").unwrap_or_else(|_| "90".into()).split(',') {
             all.push(format!("-gencode=arch=compute_{arch},code=sm_{arch}"));
         }
