@@ -258,3 +258,22 @@ def test_bad_input_is_reported_with_its_lowest_index(name: str) -> None:
     assert status == [lo.NO_INDEX, 21]
     _, status = compute(name, points, oracle.words(uniform(name, n, 9), 8), tuning, check=False, **options)
     assert status == [lo.NO_INDEX, 29]
+
+
+@pytest.mark.parametrize("path", ["any-order", "sorted"])
+def test_points_of_order_two(path: str) -> None:
+    """BLS12-377 has (-1, 0): bases outside the subgroup meet the one exception of the complete formulas."""
+    tuning, options = PATHS[path]
+    known = bases("bls12-377", 60)
+    p, r = known.facts.field.modulus, known.facts.scalar.modulus
+    two: oracle.Point = (p - 1, 0)
+    points = [two if i % 3 == 0 else point for i, point in enumerate(known.points)]
+    logs = [0 if i % 3 == 0 else log for i, log in enumerate(known.logs)]
+    mixed = oracle.Bases(known.facts, logs, points)
+    for scalars in ([1] * 60, [i % 2 for i in range(60)], uniform("bls12-377", 60, 4)):
+        odd = sum(s for s in scalars[::3]) % 2
+        expected = oracle.add(mixed.expected(scalars), two if odd else None, p)
+        sums, _ = compute("bls12-377", mixed.raw(), oracle.words(scalars, 8), tuning, **{**options, "subgroup": False})
+        assert sums == [expected], r
+    sums, _ = compute("bls12-377", mixed.raw()[:1], oracle.words([1], 8), tuning, **{**options, "subgroup": False})
+    assert sums == [two]

@@ -57,6 +57,7 @@ def group(curve: Curve) -> str:
     return (
         array("B_MONT", curve.b * mont % p, n)
         + array("BETA_MONT", curve.beta * mont % p, n)
+        + f"constexpr bool HAS_ORDER_TWO = {str(curve.cofactor % 2 == 0).lower()};  // points with y = 0\n"
         + f"constexpr u32 B3 = {3 * abs(b)}, B9 = {9 * abs(b)};    // small multiples of |b|\n"
         + f"constexpr bool B_NEGATIVE = {str(b < 0).lower()};\n"
         + f"constexpr u32 B108_FIRST = {factors[0]}, B108_SECOND = {factors[1]};  // their product is 108 b^2\n"

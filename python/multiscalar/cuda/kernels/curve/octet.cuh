@@ -10,6 +10,7 @@
 
 constexpr u32 WARP = 0xffffffffu;
 
+static __device__ __forceinline__ u32 lane_id() { return threadIdx.x & 31; }
 static __device__ __forceinline__ int octet_lane() { return threadIdx.x & 7; }
 
 // A table of eight small numbers, indexed by lane: four bits each, lane 0 lowest.
@@ -22,6 +23,19 @@ static __device__ __forceinline__ Fe fe_from_lane(const Fe& a, int lane) {
 }
 
 static __device__ __forceinline__ Fe octet_infinity() { return octet_lane() == 2 ? fe_one() : fe_zero(); }
+
+// Octets whose sum came out as (0, 0, 0) add by the chord, see `projective_add_chord`; the others keep r.
+static __device__ __forceinline__ Fe octet_repair(const Fe& r, const Fe& p, const Fe& q) {
+    u32 zeros = __ballot_sync(WARP, is_zero(r));
+    u32 coordinates = 0x15u << (lane_id() & 24);  // lanes 0, 2, 4 of this octet
+    bool failed = (zeros & coordinates) == coordinates;
+    if (!__any_sync(WARP, failed)) return r;
+    Projective sum = {fe_from_lane(p, 0), fe_from_lane(p, 2), fe_from_lane(p, 4)};
+    Projective other = {fe_from_lane(q, 0), fe_from_lane(q, 2), fe_from_lane(q, 4)};
+    projective_add_chord(sum, other);
+    int lane = octet_lane();
+    return fe_select(failed, lane == 0 ? sum.x : lane == 2 ? sum.y : sum.z, r);
+}
 
 static __device__ __forceinline__ Fe octet_add(const Fe& p, const Fe& q) {
     int lane = octet_lane();
@@ -46,7 +60,8 @@ static __device__ __forceinline__ Fe octet_add(const Fe& p, const Fe& q) {
     // Level 2: X = xy minus - yz xz', Y = plus minus + xx3 xz', Z = yz plus + xx3 xy.
     Fe product = mul(fe_from_lane(t, by_lane(0x00040243)), fe_from_lane(t, by_lane(0x00325151)));
     other = fe_from_lane(product, lane ^ 1);
-    return fe_select(lane == 0, sub(product, other), add(product, other));
+    Fe r = fe_select(lane == 0, sub(product, other), add(product, other));
+    return curve::HAS_ORDER_TWO ? octet_repair(r, p, q) : r;
 }
 
 static __device__ __forceinline__ Fe octet_double(const Fe& p) {

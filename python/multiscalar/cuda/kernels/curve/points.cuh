@@ -93,8 +93,29 @@ static __device__ __forceinline__ Projective projective_from(const Xyzz& p) {
     return {mul(p.x, p.zzz), mul(p.y, p.zz), mul(p.zz, p.zzz)};
 }
 
+// p + q by the chord, for p - q of order two: the one case in which the complete formulas give (0, 0, 0). Only on curves
+// of even order, and only for bases outside the subgroup. p = q is no such case; p = -q is.
+static __device__ __noinline__ void projective_add_chord(Projective& p, const Projective& q) {
+    if (is_zero(q.z)) return;
+    if (is_zero(p.z)) {
+        p = q;
+        return;
+    }
+    Fe y1z2 = mul(p.y, q.z), x1z2 = mul(p.x, q.z), zz = mul(p.z, q.z);
+    Fe u = sub(mul(q.y, p.z), y1z2), v = sub(mul(q.x, p.z), x1z2);
+    if (is_zero(v)) {
+        p = projective_infinity();
+        return;
+    }
+    Fe vv = sqr(v);
+    Fe vvv = mul(v, vv), vvx = mul(vv, x1z2);
+    Fe a = sub(sub(mul(sqr(u), zz), vvv), dbl(vvx));
+    p = {mul(v, a), sub(mul(u, sub(vvx, a)), mul(vvv, y1z2)), mul(vvv, zz)};
+}
+
 // p + q by complete formulas: no case distinction, also for p = +-q and infinity.
 static __device__ __forceinline__ void projective_add(Projective& p, const Projective& q) {
+    Projective before = p;
     Fe xx = mul(p.x, q.x), yy = mul(p.y, q.y), zz = mul(p.z, q.z);
     Fe xy = sub(mul(add(p.x, p.y), add(q.x, q.y)), add(xx, yy));
     Fe yz = sub(mul(add(p.y, p.z), add(q.y, q.z)), add(yy, zz));
@@ -104,6 +125,10 @@ static __device__ __forceinline__ void projective_add(Projective& p, const Proje
     p.x = sub(mul(xy, minus), mul(yz, xz));
     p.y = add(mul(plus, minus), mul(xx3, xz));
     p.z = add(mul(yz, plus), mul(xx3, xy));
+    if (curve::HAS_ORDER_TWO && is_zero(p.z) && is_zero(p.y)) {
+        p = before;
+        projective_add_chord(p, q);
+    }
 }
 
 // r += q where the x coordinates agree, or one is infinity: by way of the complete formulas, out of line.

@@ -66,10 +66,10 @@ static __device__ __forceinline__ Fe sub(const Fe& a, const Fe& b) {
 
 static __device__ __forceinline__ Fe dbl(const Fe& a) { return add(a, a); }
 
-// -a, except that it may be 2p - 0 = 2p, one more than `lazy` allows: only for operands that are multiplied next.
+// -a for a below p, as table coordinates are: p - a, so that zero stays a zero that `is_zero` knows.
 static __device__ __forceinline__ Fe neg(const Fe& a) {
     Fe r;
-    Rows<curve::N>::sub(r.v, curve::TWO_P, a.v);
+    Rows<curve::N>::sub(r.v, curve::P, a.v);
     return r;
 }
 

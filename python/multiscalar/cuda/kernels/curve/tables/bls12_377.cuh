@@ -26,6 +26,7 @@ constexpr u32 P30_INV = 0x00000001u;
 // y^2 = x^3 + b, phi(x, y) = (beta x, y).
 __device__ constexpr u32 B_MONT[12] = {0xffffff68u, 0x02cdffffu, 0x7fffffb1u, 0x51409f83u, 0x8a7d3ff2u, 0x9f7db3a9u, 0x6e7c6305u, 0x7b4e97b7u, 0x803c84e8u, 0x4cf495bfu, 0xe2fdf49au, 0x008d6661u};
 __device__ constexpr u32 BETA_MONT[12] = {0xa5847973u, 0xdacd106du, 0xbac2a79au, 0xd8fe2454u, 0xfd832edcu, 0x1ada4fd6u, 0x9d150908u, 0xfb986844u, 0xea32285eu, 0xd63eb8aeu, 0x6f873fd0u, 0x0167d6a3u};
+constexpr bool HAS_ORDER_TWO = true;  // points with y = 0
 constexpr u32 B3 = 3, B9 = 9;    // small multiples of |b|
 constexpr bool B_NEGATIVE = false;
 constexpr u32 B108_FIRST = 108, B108_SECOND = 1;  // their product is 108 b^2

@@ -26,6 +26,7 @@ constexpr u32 P30_INV = 0x00030003u;
 // y^2 = x^3 + b, phi(x, y) = (beta x, y).
 __device__ constexpr u32 B_MONT[12] = {0x000cfff3u, 0xaa270000u, 0xfc34000au, 0x53cc0032u, 0x6b0a807fu, 0x478fe97au, 0xe6ba24d7u, 0xb1d37ebeu, 0xbf78ab2fu, 0x8ec9733bu, 0x3d83de7eu, 0x09d64551u};
 __device__ constexpr u32 BETA_MONT[12] = {0x8671f071u, 0xcd03c9e4u, 0x1fcda5d2u, 0x5dab2246u, 0xd3851b95u, 0x587042afu, 0x01bacb9eu, 0x8eb60ebeu, 0x83d050d2u, 0x03f97d6eu, 0x54638741u, 0x18f02065u};
+constexpr bool HAS_ORDER_TWO = false;  // points with y = 0
 constexpr u32 B3 = 12, B9 = 36;    // small multiples of |b|
 constexpr bool B_NEGATIVE = false;
 constexpr u32 B108_FIRST = 1728, B108_SECOND = 1;  // their product is 108 b^2

@@ -26,6 +26,7 @@ constexpr u32 P30_INV = 0x1b799c77u;
 // y^2 = x^3 + b, phi(x, y) = (beta x, y).
 __device__ constexpr u32 B_MONT[8] = {0x50ad28d7u, 0x7a17caa9u, 0xe15521b9u, 0x1f6ac17au, 0x696bd284u, 0x334bea4eu, 0xce179d8eu, 0x2a1f6744u};
 __device__ constexpr u32 BETA_MONT[8] = {0xd782e155u, 0x71930c11u, 0xffbe3323u, 0xa6bb947cu, 0xd4741444u, 0xaa303344u, 0x26594943u, 0x2c3b3f0du};
+constexpr bool HAS_ORDER_TWO = false;  // points with y = 0
 constexpr u32 B3 = 9, B9 = 27;    // small multiples of |b|
 constexpr bool B_NEGATIVE = false;
 constexpr u32 B108_FIRST = 972, B108_SECOND = 1;  // their product is 108 b^2
