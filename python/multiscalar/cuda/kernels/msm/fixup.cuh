@@ -33,7 +33,7 @@ extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
 }
 
 // grid (ceil(count / FIXUP_ITEMS), sets), block 256. Lists of `count` items a set; out lists of 2 gridDim.x.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
     msm_fixup(const u32* partials, const u32* owners, u32* partials_out, u32* owners_out, u32* buckets_out, u32 count,
               u32 buckets) {
     __shared__ u32 points[FIXUP_ITEMS * 3 * curve::N], held[FIXUP_ITEMS];

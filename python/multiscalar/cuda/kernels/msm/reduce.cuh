@@ -89,7 +89,7 @@ static __device__ __forceinline__ u32* tree_reduce(const TreeInput& input, u32 f
 
 // grid (chunks, sets), block 256, dynamic shared memory 2 half_buffer words. A block reduces 2^levels elements of each of
 // `lists` lists; lists_out: [set][lists + levels][chunks].
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
     msm_reduce_tree(const u32* input, const u32* offsets, u32* lists_out, u32 length, u32 lists, u32 levels,
                     u32 half_buffer) {
     DYNAMIC_SHARED(u32, buffer);
