@@ -7,6 +7,7 @@ short the plan works on fewer windows at a time, then on fewer vectors, then on 
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -86,14 +87,17 @@ class DeviceBases:
 
     def _within_memory(self, work: Work, options: MsmOptions) -> list[Outcome]:
         """Run `work`, in parts if the device has no room for all of it at once."""
-        try:
+        alone = len(work.operands) == 1
+        with contextlib.suppress(OutOfMemoryError) if self._divisible(work) else contextlib.nullcontext():
             return self._run(work, options)
-        except OutOfMemoryError:
-            alone = len(work.operands) == 1
-            if alone and work.operands[0].count < _SMALLEST_PART:
-                raise
-            left, right = (self._within_memory(part, options) for part in work.parts())
-            return [added(self.curve, left[0], right[0])] if alone else left + right
+        # Outside of the handler: the parts' own errors do not drag this one along.
+        left, right = (self._within_memory(part, options) for part in work.parts())
+        return [added(self.curve, left[0], right[0])] if alone else left + right
+
+    @staticmethod
+    def _divisible(work: Work) -> bool:
+        """Whether parts of `work` may fit where all of it does not."""
+        return len(work.operands) > 1 or work.operands[0].count >= _SMALLEST_PART
 
     def _run(self, work: Work, options: MsmOptions) -> list[Outcome]:
         n = max(operand.count for operand in work.operands)

@@ -92,7 +92,8 @@ def shipped(machine: Machine) -> Profile | None:
     """A profile that came with the package for the same GPU: measured elsewhere, on another CPU perhaps."""
     if machine.gpu is None:
         return None
-    for entry in sorted((files(__package__) / "profiles").iterdir(), key=lambda item: item.name):
+    home = files(__package__) / "profiles"
+    for entry in sorted(home.iterdir(), key=lambda item: item.name) if home.is_dir() else []:
         if not entry.name.endswith(".json"):
             continue
         found = from_json(entry.read_text(encoding="utf-8"), "shipped, not measured here")
