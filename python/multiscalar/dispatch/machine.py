@@ -25,7 +25,7 @@ def this_machine() -> Machine:
 @lru_cache(maxsize=8)
 def _machine(threads: int, isa: str) -> Machine:
     facts = {"cpu": cpu_model(), "threads": threads, "core": core_digest(), "isa": isa}
-    if not registry.availability("cuda").usable:
+    if not driver_present() or not registry.availability("cuda").usable:
         return Machine(**facts)  # type: ignore[arg-type]
     from ..cuda.compiled import kernels_digest
     from ..cuda.device import open_device
@@ -39,6 +39,15 @@ def _machine(threads: int, isa: str) -> Machine:
         kernels=kernels_digest(),
         drifts=_drifts(),
     )
+
+
+def driver_present() -> bool:
+    """Whether a driver's device file is there (Linux: /dev/nvidiactl, WSL2: /dev/dxg).
+
+    Looked at before the CUDA packages are: importing them takes half a second and asks the linker's cache for
+    libraries in a process of its own, which `auto` on a machine without a GPU has no use for.
+    """
+    return any(Path(name).exists() for name in ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"))
 
 
 def cpus() -> int:
