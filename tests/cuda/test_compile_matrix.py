@@ -18,6 +18,9 @@ from multiscalar.cuda.layout import KERNELS
 # Kernels whose threads hold one long-lived sum: a few spilled words cost nothing beside their multiplications.
 # Measured on the kernels of this version; a change that needs more has to say why.
 MOST_SPILLED = 768
+# For sm_100 and sm_120 the assembler spills the whole repair for points of order two (BLS12-377 alone has them) in this
+# kernel, under its cap of 128 registers; the kernel is a small part of a call.
+SPILLED = {("bls12-377", "msm_fixup"): 1536}
 MOST_STACK = 1024
 CUDA_12 = ("sm_75", "sm_90", "sm_120")
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +35,7 @@ def test_every_kernel_fits(arch: str) -> None:
         assert set(KERNELS) <= set(kernels), f"{curve}: a kernel is missing"
         for name, row in kernels.items():
             assert row.registers <= 255, f"{curve} {name}: {row}"
-            assert row.spill_stores <= MOST_SPILLED, f"{curve} {name}: {row}"
+            assert row.spill_stores <= SPILLED.get((curve, name), MOST_SPILLED), f"{curve} {name}: {row}"
             assert row.stack <= MOST_STACK, f"{curve} {name}: {row}"
 
 
