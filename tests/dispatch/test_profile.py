@@ -6,6 +6,8 @@ import contextlib
 import json
 import multiprocessing
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import multiscalar as ms
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from multiscalar import jsontext
 from multiscalar.dispatch import store
 from multiscalar.dispatch.profile import Machine, ProfileError, Series, from_json, to_json
 
@@ -59,6 +62,14 @@ def test_hostile_text_is_an_error_and_nothing_else(data: st.DataObject) -> None:
 def test_what_is_no_profile_is_refused(text: str) -> None:
     with pytest.raises(ProfileError):
         from_json(text, "a test")
+
+
+def test_a_deep_text_is_refused_in_a_process_with_a_huge_recursion_limit() -> None:
+    deep = "import sys; from multiscalar import jsontext; sys.setrecursionlimit(10**6); jsontext.parse('[' * 10**6)"
+    done = subprocess.run([sys.executable, "-c", deep], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "ValueError: lists and objects nested more than 64 deep" in done.stderr
+    assert jsontext.parse('["' + "[" * 100 + '\\"[", [1]]') == ["[" * 100 + '"[', [1]]
 
 
 def test_save_find_and_merge() -> None:

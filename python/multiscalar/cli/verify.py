@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .. import varuna
+from .. import jsontext, varuna
 from ..errors import MultiscalarError, SrsError
 from ..settings import parse_size
 from ..varuna import srs
@@ -71,8 +70,8 @@ def _read(path: Path) -> bytes:
 
 def _inputs(path: Path) -> list[int]:
     try:
-        values = [int(value) for value in json.loads(_read(path))]
-    except (TypeError, ValueError, RecursionError) as error:
+        values = [int(value) for value in jsontext.parse(_read(path))]
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: not a JSON list of numbers ({error})") from None
     bad = next((i for i, value in enumerate(values) if not 0 <= value < MODULUS), None)
     if bad is not None:

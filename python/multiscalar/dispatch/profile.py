@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from .. import jsontext
 from .model import CostCurve
 
 SCHEMA: Final = 1
@@ -135,8 +136,8 @@ def from_json(text: str, origin: str) -> Profile:
     if len(text) > MAX_BYTES:
         raise ProfileError(f"larger than {MAX_BYTES:,} bytes")
     try:
-        body = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        body = jsontext.parse(text)
+    except ValueError as error:
         raise ProfileError(f"not JSON: {error}") from error
     table = _table(body, "the file")
     if table.get("schema") != SCHEMA:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from .. import jsontext
 from .schema import schema_fault
 from .status import Status
 from .subject import Sample
@@ -158,8 +159,8 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 def _parsed(raw: bytes, path: Path, number: int) -> Line:
     try:
-        line = json.loads(raw)
-    except (ValueError, RecursionError) as error:
+        line = jsontext.parse(raw)
+    except ValueError as error:
         raise RecordError(f"{path}, line {number}: not JSON ({error})") from None
     fault = schema_fault(line)
     if fault:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ... import jsontext
 from ...settings import setting
 from .faults import Fault, FaultKind
 from .recipes import Recipe, Step, cpu_flags
@@ -204,7 +205,7 @@ def carried_folder(spec: PeerSpec, recipe: Recipe, cache: Path) -> Path:
 
 def _read(folder: Path, recipe: Recipe) -> Program | None:
     try:
-        facts = json.loads((folder / FACTS).read_text())
+        facts = jsontext.parse((folder / FACTS).read_text())
         program = folder / str(facts["program"])
         needed = frozenset(facts.get("cpu_flags", ()))
     except (OSError, ValueError, KeyError, TypeError):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from ... import jsontext
 from .faults import Fault, FaultKind
 
 __all__ = ["Hello", "LoadAnswer", "PeerSample", "RunAnswer", "parse_hello", "parse_load", "parse_object", "parse_run"]
@@ -78,8 +79,8 @@ class RunAnswer:
 def parse_object(line: bytes) -> dict[str, Any] | Fault:
     """The JSON object on a line, or the fault: junk, or the peer's own error."""
     try:
-        answer = json.loads(line)
-    except (ValueError, RecursionError):
+        answer = jsontext.parse(line)
+    except ValueError:
         return Fault(FaultKind.ERROR, f"junk instead of an answer: {_excerpt(line)}")
     if not isinstance(answer, dict):
         return Fault(FaultKind.ERROR, f"an answer must be an object: {_excerpt(line)}")
