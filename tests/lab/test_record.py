@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 
 import pytest
 import stories
@@ -85,6 +86,43 @@ def test_what_a_reader_should_know_is_a_warning(change, rule):
     assert rule in warnings(found)
 
 
+@pytest.mark.parametrize(("late", "fails"), [(15 * 4_000_000, False), (17 * 10_000_000, True)])
+def test_each_cpu_may_charge_one_tick_late(late, fails):
+    """Threads on the other CPUs are charged when those tick: 15 of 4 ms each were seen in a call of 1.6 ms."""
+
+    def charged(lines):
+        sample = samples(lines)[-1]
+        sample["cpu_ns"] = sample["wall_ns"] * 16 + late
+
+    found = altered(charged)
+    assert found.runs[0]["machine"]["cpu"]["logical_cpus"] == 16
+    assert ("clocks" in failures(found)) is fails
+
+
+@pytest.mark.parametrize(("complete", "judged"), [(False, warnings), (True, failures)])
+def test_a_cell_without_result_is_a_fault_of_a_completed_run_only(complete, judged):
+    def cut(lines):
+        drop("result")(lines)
+        lines[-1].update(complete=complete)
+
+    found = altered(cut)
+    assert judged(found) >= {"completeness"}
+    assert complete or not failures(found)
+
+
+COMMITTED = sorted((Path(__file__).parents[2] / "results").rglob("*.jsonl"))
+
+
+@pytest.mark.skipif(not COMMITTED, reason="results/ is not part of this checkout")
+def test_every_committed_record_passes():
+    broken = {
+        str(path): faults
+        for path in COMMITTED
+        if (faults := [f.text for f in check(read_record([path])) if f.level is Level.FAIL])
+    }
+    assert not broken
+
+
 def test_round_trip_leaves_out_what_is_unknown(tmp_path):
     path = tmp_path / "deep" / "r.jsonl"
     record = Record(path)
@@ -100,8 +138,6 @@ def test_round_trip_leaves_out_what_is_unknown(tmp_path):
 
 
 def test_the_user_s_home_is_not_published():
-    from pathlib import Path
-
     record = Record()
     build = {"command": f"cc -o {Path.home()}/x/y", "flags": [f"-I{Path.home()}"]}
     record.append("cell", cell="c", path="p", place="cpu", labels={"n": 1}, subject={"build": build})

@@ -142,3 +142,16 @@ def test_short_calls_are_taken_in_bursts_but_in_several_turns(run):
 def test_gather_refuses_orphans():
     with pytest.raises(ValueError, match="never opened"):
         gather([{"kind": "sample", "cell": "x", "at_ns": 0, "wall_ns": 1}])
+
+
+def test_the_gpu_s_clock_warms_no_cpu_subject():
+    """An SM clock that never stands still must not cost a CPU row its plateau."""
+    flip = (float(i % 2 + 1) for i in itertools.count())
+    record = Record()
+    warmup = Warmup(1, plateau=True, limit_s=0.02)
+    runner = Runner(record, seed=1, warmup=warmup, stopping=Stopping(3), clock=lambda: next(flip))
+    gpu = Fake("gpu", place=Place.GPU, evidence=Evidence(launches=1))
+    runner.run(plain_case(), [Fake("cpu"), gpu])
+    reports = {cell.path: cell.warmup for cell in gather(record.lines).cells.values()}
+    assert (reports["cpu"]["signal"], reports["cpu"]["plateau"]) == ("call-time", True)
+    assert (reports["gpu"]["signal"], reports["gpu"]["plateau"]) == ("clock", False)

@@ -1,26 +1,24 @@
 """Warm-up: at least so many calls, then until the clock stands still, within a bound; all of it recorded.
 
 A GPU idles at a fifth of its busy clock and climbs over hundreds of milliseconds; a CPU's boost moves too. The
-plateau is looked for in the best signal at hand: the SM clock where NVML answers, the speed of a fixed piece of work
-on the CPU (SHA-256 of 64 KiB, a fixed number of cycles), or else the call's own time.
+plateau is looked for in the best signal at hand: the SM clock for a subject on the GPU where NVML answers, or else the
+calls' own time. A virtual machine has no frequency to read, and needs none.
 """
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .subject import Sample, Subject
 
-__all__ = ["ClockReading", "Warmup", "WarmupReport", "cpu_speed", "warm"]
+__all__ = ["ClockReading", "Warmup", "WarmupReport", "warm"]
 
 ClockReading = Callable[[], float | None]
 
 _SPAN = 3  # readings that must agree
 _TOLERANCE = 0.05  # spread that still counts as standing still
-_BLOCK = bytes(65536)
 
 
 @dataclass(frozen=True)
@@ -41,18 +39,6 @@ class WarmupReport:
     plateau: bool | None
     signal: str
     readings: tuple[float, ...] = field(default=())
-
-
-def cpu_speed() -> float:
-    """Relative speed of the CPU now: blocks hashed per ms, best of three (about 0.3 ms of work)."""
-    best = min(_timed_hash() for _ in range(3))
-    return 1e6 / best
-
-
-def _timed_hash() -> int:
-    start = time.perf_counter_ns()
-    hashlib.sha256(_BLOCK).digest()
-    return time.perf_counter_ns() - start
 
 
 def _still(readings: Sequence[float]) -> bool:
