@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from multiscalar.lab.diagnose.attribute import diagnose
 from multiscalar.lab.diagnose.rules import Cause
-from multiscalar.lab.diagnose.trace import Timed, Trace
+from multiscalar.lab.diagnose.trace import Timed, Trace, trace_of
+from multiscalar.lab.record import Cell, Measurements
 from multiscalar.lab.telemetry.reading import Reading
 
 
@@ -56,6 +57,50 @@ def test_without_any_telemetry_everything_is_unexplained_and_said_so():
 def test_inferred_heat_is_a_suspicion_and_a_stated_one_is_not():
     assert diagnose(traces.geforce_few_fields()).findings[0].suspicion
     assert not diagnose(traces.thermal_decay()).findings[0].suspicion
+
+
+def test_launches_outweigh_a_utilisation_of_nought():
+    found = diagnose(traces.short_attested())
+    assert not found.steady, "there is excess to be explained, or this test says nothing"
+    causes = shares(found)
+    assert Cause.FALLBACK not in causes
+    assert Cause.UTILISATION not in causes, "an average over a second does not see half a millisecond"
+
+
+def test_without_evidence_a_utilisation_of_nought_is_a_suspicion():
+    first = diagnose(traces.short_without_evidence()).findings[0]
+    assert first.cause is Cause.FALLBACK
+    assert first.suspicion
+    assert "utilisation 0 %" in first.evidence
+
+
+@pytest.mark.parametrize("proof", [{"launches": 3}, {"event_ns": 9_000}, {"bytes_moved": 4096}])
+def test_each_count_of_the_subject_is_proof_enough(proof):
+    bare = traces.short_without_evidence()
+    samples = [dataclasses.replace(s, evidence=proof) for s in bare.samples]
+    assert Cause.FALLBACK not in shares(diagnose(dataclasses.replace(bare, samples=samples)))
+
+
+@pytest.mark.parametrize("nothing", [{"launches": 0}, {"event_ns": 0}, {"bytes_moved": 0}])
+def test_a_count_of_nought_proves_the_fallback(nothing):
+    bare = traces.short_without_evidence()
+    samples = [dataclasses.replace(s, evidence=nothing) for s in bare.samples]
+    first = diagnose(dataclasses.replace(bare, samples=samples)).findings[0]
+    assert first.cause is Cause.FALLBACK
+    assert not first.suspicion
+
+
+@pytest.mark.parametrize("fell", [False, True])
+def test_a_dispatch_that_chose_the_cpu_did_not_fall_back(fell):
+    evidence = {"backend": "cpu", **({"fallback_reason": "out of memory"} if fell else {})}
+    cell = Cell("c", "auto", "any", {"n": 512}, {}, "r")
+    cell.samples = [
+        {"at_ns": i * 10**8, "wall_ns": 10**7 * (3 if i % 4 == 0 else 1), "cpu_ns": 10**7, "evidence": evidence}
+        for i in range(20)
+    ]
+    causes = shares(diagnose(trace_of(Measurements(), cell)))
+    assert causes
+    assert (Cause.FALLBACK in causes) is fell
 
 
 def test_two_causes_share_the_excess():

@@ -167,6 +167,26 @@ def cpu_fallback() -> Trace:
     return m.trace()
 
 
+def _short_calls(evidence: dict[str, Any]) -> Trace:
+    """Calls of half a millisecond that keep a CPU busy waiting; some take longer. The driver's average says 0 %."""
+    m = Machine(seed=5)
+    for i in range(60):
+        slow = i % 5 == 0
+        m.call(device=0.3, copy=0.1, host=0.9 if slow else 0.1, cpu=1.3 if slow else 0.5, told=False,
+               evidence=evidence, gpu_util=0)  # fmt: skip
+    return m.trace()
+
+
+def short_attested() -> Trace:
+    """Launches counted by the subject: no fallback, whatever the driver's utilisation says."""
+    return _short_calls({"backend": "cuda", "launches": 20, "event_ns": 400_000, "bytes_moved": 32 << 10})
+
+
+def short_without_evidence() -> Trace:
+    """A subject that counts nothing, with the CPU at work and the GPU at 0 %: to be suspected, not asserted."""
+    return _short_calls({"detail": {"library": "says nothing of the device"}})
+
+
 def licence_wait() -> Trace:
     """Nothing works while a connection is open."""
     m = Machine()

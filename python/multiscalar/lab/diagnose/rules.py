@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from .baseline import Baseline
-from .trace import Joined, Trace
+from .trace import IDLE_UTIL, Joined, Trace
 
 __all__ = ["RULES", "Cause", "Part", "Rule"]
 
 _LOW_PSTATE = 2  # P0 and P1 are the working states
-_IDLE_UTIL = 5.0  # per cent
 _FULL_CPU = 0.7  # share of the wall time that counts as "the CPU did it"
 _IDLE_CPU = 0.3  # and as "the CPU waited"
 _SWING_BYTES = 64 << 20  # change of device memory inside a sample that means allocation
@@ -56,7 +55,9 @@ Rule = Callable[[Joined, Baseline, Trace], "Part | None"]
 
 
 def fallback(j: Joined, base: Baseline, trace: Trace) -> Part | None:
-    """The CPU answered for the GPU: the subject says so, or the GPU idled while the CPU worked throughout."""
+    """The CPU answered for the GPU: the subject says so or launched nothing; or, of a subject that counts nothing, the
+    driver saw an idle GPU while the CPU worked throughout, which is a suspicion.
+    """
     if trace.place == "cpu":
         return None
     sample = j.sample
@@ -64,13 +65,13 @@ def fallback(j: Joined, base: Baseline, trace: Trace) -> Part | None:
     said = sample.evidence.get("fallback_reason") or (sample.evidence.get("backend") == "cpu" and "backend is cpu")
     if said:
         return Part(excess, f"the subject says so: {said}")
-    util, launches = j.busy, sample.evidence.get("launches")
-    idle = launches == 0 or (util is not None and util < _IDLE_UTIL)
-    if idle and sample.cpu_ns is not None and sample.cpu_ns > _FULL_CPU * sample.wall_ns:
-        cpus = sample.cpu_ns / sample.wall_ns
-        shown = "no kernel launched" if launches == 0 else f"GPU utilisation {util:.0f} %"
-        return Part(excess, f"{shown} while {cpus:.1f} CPUs worked the whole time", suspicion=launches != 0)
-    return None
+    used, util = sample.used_gpu, j.busy
+    idle = used is False or (used is None and util is not None and util < IDLE_UTIL)
+    if not idle or sample.cpu_ns is None or sample.cpu_ns <= _FULL_CPU * sample.wall_ns:
+        return None
+    shown = "no kernel launched, nothing on the device" if used is False else f"GPU utilisation {util:.0f} %"
+    evidence = f"{shown} while {sample.cpu_ns / sample.wall_ns:.1f} CPUs worked the whole time"
+    return Part(excess, evidence, suspicion=used is None)
 
 
 def first_call(j: Joined, base: Baseline, trace: Trace) -> Part | None:

@@ -15,9 +15,12 @@ from typing import Any
 from ..record import Cell, Measurements
 from ..telemetry.reading import Reading
 
-__all__ = ["Joined", "Timed", "Trace", "join", "trace_of"]
+__all__ = ["IDLE_UTIL", "Joined", "Timed", "Trace", "join", "trace_of"]
 
 REACH_NS = 250_000_000
+IDLE_UTIL = 5.0  # per cent
+# NVML averages its utilisation over a sixth of a second to a second, by product (NVML API reference).
+UTILISATION_WINDOW_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,19 @@ class Timed:
     device_ns: int | None = None
     evidence: Mapping[str, Any] = field(default_factory=dict)
     first: bool = False
+
+    @property
+    def used_gpu(self) -> bool | None:
+        """What the subject's own counts say: it did, it did not, or None where it counts nothing.
+
+        Launches, event time and moved bytes are of this very call; NVML's utilisation is an average over up to a
+        second, in which a call of half a millisecond is not to be seen.
+        """
+        counts = [self.evidence.get(name) for name in ("launches", "event_ns", "bytes_moved")]
+        known = [count for count in (*counts, self.device_ns) if isinstance(count, int | float)]
+        if self.evidence.get("launches") == 0 or (known and max(known) <= 0):
+            return False
+        return True if known else None
 
 
 @dataclass(frozen=True)
@@ -65,9 +81,19 @@ class Joined:
 
     @property
     def busy(self) -> float | None:
-        """How busy the GPU was, in per cent: GPM's share of SM time where it is known, else NVML's utilisation."""
+        """How busy the GPU was, in per cent: GPM's share of SM time where it is known, else NVML's utilisation.
+
+        Either is an average over more than a short call: there the subject's own event time takes its place, and
+        "idle" beside launches and no event time means unknown.
+        """
         fine = self.number("sm_util")
-        return fine if fine is not None else self.number("gpu_util")
+        told = fine if fine is not None else self.number("gpu_util")
+        sample = self.sample
+        if told is None or sample.wall_ns >= UTILISATION_WINDOW_NS or not sample.used_gpu:
+            return told
+        if sample.device_ns is not None:
+            return 100 * min(1.0, sample.device_ns / sample.wall_ns)
+        return told if told >= IDLE_UTIL else None
 
 
 def join(trace: Trace) -> list[Joined]:
@@ -112,7 +138,14 @@ def trace_of(measurements: Measurements, cell: Cell) -> Trace:
     readings = [Reading(line["at_ns"], line.get("fields", {})) for line in measurements.traces]
     threads = cell.labels.get("threads") or machine.get("cpu", {}).get("usable_cpus") or 1
     pids = frozenset(pid for pid in cell.subject.get("pids", []) if isinstance(pid, int))
-    return Trace(samples, sorted(readings, key=lambda r: r.at_ns), cell.place, facts, int(threads), pids)
+    return Trace(samples, sorted(readings, key=lambda r: r.at_ns), _place(cell, samples), facts, int(threads), pids)
+
+
+def _place(cell: Cell, samples: Sequence[Timed]) -> str:
+    """Where the cell computed. A dispatch that chose the CPU for every call is a CPU subject, not a fallen GPU one."""
+    chosen = {sample.evidence.get("backend") for sample in samples}
+    fell = any(sample.evidence.get("fallback_reason") for sample in samples)
+    return "cpu" if cell.place == "any" and chosen == {"cpu"} and not fell else cell.place
 
 
 def _timed(line: Mapping[str, Any], first: bool = False) -> Timed:
