@@ -13,6 +13,7 @@ from multiscalar.cli.peers import app
 from multiscalar.lab.peers import Fault, FaultKind, build, open_peer, peer_names, recipes, statuses
 from multiscalar.lab.peers.build import Program, build_peer, program_of, sources_folder, status_of
 from multiscalar.lab.peers.lockfile import locked_closure
+from multiscalar.lab.peers.pack import pack
 from multiscalar.lab.peers.recipes import CargoRecipe, GoRecipe, Step
 from multiscalar.lab.peers.registry import PEERS, PeerSpec
 from typer.testing import CliRunner
@@ -42,6 +43,12 @@ class ScriptRecipe:
         self.builds.append(sources)
         output = scratch / "program"
         return Step((sys.executable, "make.py", str(output)), sources, {}, output)
+
+    def built_for(self, cpu: str) -> ScriptRecipe:
+        return self if cpu == "native" else ScriptRecipe(flags=cpu)
+
+    def needs(self) -> frozenset[str]:
+        return frozenset({"avx2"}) if self.flags == "x86-64-v3" else frozenset({"avx2", "avx512f"})
 
     def command(self, program: Path) -> tuple[str, ...]:
         return (str(program),)
@@ -81,6 +88,17 @@ def test_a_build_is_kept_and_recorded(made: Path) -> None:
     assert len(recipe.builds) == 1
     assert status_of(spec_of(recipe)).state == "ready"
     assert not list(Path(first.command[0]).parents[1].glob("build-*")), "intermediate files are removed"
+
+
+def test_a_level_is_another_build_that_records_what_it_needs(made: Path, tmp_path: Path) -> None:
+    recipe = ScriptRecipe()
+    native, level = built(recipe), built(recipe.built_for("x86-64-v3"))
+    assert native.command != level.command
+    for cpu, needed in (("native", ["avx2", "avx512f"]), ("x86-64-v3", ["avx2"])):
+        (carried,) = pack([spec_of(recipe)], tmp_path / cpu, cpu)
+        facts = json.loads((carried.parent / "build.json").read_text())
+        assert facts["cpu_flags"] == needed
+        assert facts["flags"] == ("fast" if cpu == "native" else cpu)
 
 
 @pytest.mark.parametrize("change", ["sources", "flags"])
@@ -230,10 +248,11 @@ def test_the_command_lists_all_peers() -> None:
     table = CliRunner().invoke(app, [])
     listed = CliRunner().invoke(app, ["--format", "json"])
     assert (table.exit_code, listed.exit_code) == (0, 0)
-    assert [peer["name"] for peer in json.loads(listed.output)] == list(peer_names())
+    assert [peer["name"] for peer in json.loads(listed.output)] == [*peer_names(), "varuna"]
     assert all(name in table.output for name in peer_names())
 
 
 def test_the_command_refuses_what_it_does_not_know() -> None:
     assert CliRunner().invoke(app, ["build", "arkwork"]).exit_code == 2
+    assert CliRunner().invoke(app, ["build", "blst", "--cpu", "x86-64-v9"]).exit_code == 2
     assert CliRunner().invoke(app, ["--format", "xml"]).exit_code == 2

@@ -7,11 +7,24 @@ import sys
 from pathlib import Path
 
 import pytest
-from multiscalar.lab.peers import Fault, FaultKind, Peer, RunAnswer, cuda_recipe, open_peer, open_program, pack, recipes
+from multiscalar.cli import story
+from multiscalar.lab.peers import (
+    Fault,
+    FaultKind,
+    Peer,
+    RunAnswer,
+    cpu,
+    cuda_recipe,
+    open_peer,
+    open_program,
+    pack,
+    recipes,
+)
 from multiscalar.lab.peers import build as building
 from multiscalar.lab.peers.build import carried_folder, find_built, program_of, status_of
 from multiscalar.lab.peers.dispatching import CUTOFF, DispatchingPeer
-from multiscalar.lab.peers.registry import PEERS
+from multiscalar.lab.peers.recipes import Recipe
+from multiscalar.lab.peers.registry import PEERS, PROVER
 from peer_inputs import FAKES, usual, workload
 
 
@@ -69,11 +82,52 @@ def test_a_carried_program_serves_where_nothing_can_be_built(no_tools: Path) -> 
     assert open_peer("sppark") == Fault(FaultKind.CRASHED, "exited with 7")
 
 
-def test_a_program_for_another_cpu_is_not_taken(no_tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    carry("blst", no_tools, "", ["avx2", "no_such_feature"])
-    assert find_built(PEERS["blst"], PEERS["blst"].recipe) is None
-    monkeypatch.setattr(building, "cpu_flags", lambda: frozenset({"avx2", "no_such_feature"}))
-    assert find_built(PEERS["blst"], PEERS["blst"].recipe) is not None
+def test_a_program_for_another_cpu_is_not_taken_and_the_features_are_named(
+    no_tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry("blst", no_tools, "#!/bin/sh\n", ["avx2", "avx512_of_tomorrow"])
+    spec = PEERS["blst"]
+    assert find_built(spec, spec.recipe) is None
+    told = [status_of(spec).note, open_peer("blst")]
+    assert status_of(spec).state == "UNAVAILABLE"
+    for text in map(str, told):
+        assert "lacks (avx512_of_tomorrow)" in text
+        assert "--cpu x86-64-v3" in text
+        assert "cargo is not installed" in text
+    monkeypatch.setattr(building, "cpu_flags", lambda: frozenset({"avx2", "avx512_of_tomorrow"}))
+    assert status_of(spec).ready
+
+
+def test_the_stories_take_a_carried_peer(no_tools: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    carry("snarkvm", no_tools, "#!/bin/sh\n", [])
+    assert story._ready(["snarkvm:batched", "snarkvm:dispatch"]) == ["snarkvm:batched"]
+    told = capsys.readouterr().err
+    assert "snarkvm:dispatch: UNAVAILABLE: cargo is not installed" in told
+
+
+def test_flags_that_bind_no_program_refuse_none(no_tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Earlier versions recorded every flag of the machine that built, mitigations and timers among them."""
+    monkeypatch.setattr(cpu.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(building, "cpu_flags", lambda: frozenset({"avx2"}))
+    carry("blst", no_tools, "#!/bin/sh\n", ["avx2", "rtm", "arch_capabilities", "tsc_known_freq", "hypervisor"])
+    assert status_of(PEERS["blst"]).ready
+
+
+@pytest.mark.parametrize("recipe", [PEERS["snarkvm"].recipe, PEERS["gnark"].recipe, PROVER.recipe])
+def test_a_program_that_travels_is_built_for_a_level(recipe: Recipe, tmp_path: Path) -> None:
+    travels = recipe.built_for("x86-64-v3")
+    asked = {**travels.step(tmp_path, tmp_path).env, **travels.versions()}
+    rust, go = asked.get("RUSTFLAGS"), asked.get("GOAMD64")
+    assert (rust, go) in (("-C target-cpu=x86-64-v3 -C target-feature=+adx", None), (None, "v3"))
+    assert travels.needs() == cpu.LEVELS["x86-64-v3"] < cpu.LEVELS["x86-64-v4"]
+    assert travels.key == recipe.key, "it is found under the peer's own name"
+
+
+def test_without_travel_programs_are_built_for_this_very_cpu() -> None:
+    rust = PEERS["arkworks"].recipe
+    assert rust.versions()["RUSTFLAGS"] == "-C target-cpu=native"
+    assert rust.needs() <= cpu.cpu_flags()
+    assert PEERS["sppark"].recipe.needs() == frozenset()
 
 
 def test_pack_copies_what_is_built_with_its_facts(no_tools: Path, tmp_path: Path) -> None:
@@ -81,7 +135,9 @@ def test_pack_copies_what_is_built_with_its_facts(no_tools: Path, tmp_path: Path
     (copied,) = pack.pack([PEERS["sppark"], PEERS["blst"], PEERS["py-arkworks"]], tmp_path / "folder")
     assert copied.read_text() == "kernels"
     assert copied.is_relative_to(tmp_path / "folder" / "peers" / "sppark" / "carried")
-    assert json.loads((copied.parent / "build.json").read_text())["carried"] is True
+    facts = json.loads((copied.parent / "build.json").read_text())
+    assert facts["carried"] is True
+    assert facts["cpu_flags"] == []
 
 
 def test_a_gpu_peer_without_a_device_is_unavailable(no_tools: Path) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from multiscalar.cli.snarkvm import SPEC, start
+from multiscalar.cli.snarkvm import start
 from multiscalar.lab.peers.build import Program, program_of
 from multiscalar.lab.peers.faults import Fault
+from multiscalar.lab.peers.registry import PROVER
 from multiscalar.varuna import circuitfile
 from multiscalar.varuna.r1cs import Assignment, R1cs
 
@@ -22,7 +23,7 @@ def program() -> Program | Fault:
     named = os.environ.get("MULTISCALAR_PEER_VARUNA")
     if named:
         return Program((named,), {}, {})
-    return program_of(SPEC, threads=2, build=False, say=print)
+    return program_of(PROVER, threads=2, build=False, say=print)
 
 
 class SnarkVm:

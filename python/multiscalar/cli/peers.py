@@ -10,15 +10,18 @@ from typing import Annotated
 import typer
 
 from ..lab.peers import Fault, PeerStatus, statuses
-from ..lab.peers.build import build_peer, cache_folder
+from ..lab.peers.build import build_peer, cache_folder, status_of
+from ..lab.peers.cpu import LEVELS, NATIVE
 from ..lab.peers.pack import pack as pack_peers
-from ..lab.peers.registry import PEERS, PeerSpec, find
+from ..lab.peers.registry import PEERS, PROVER, PeerSpec, find
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Other people's libraries: status, build.", add_completion=False)
 
 FORMATS = ("table", "json")
+
+Cpu = Annotated[str, typer.Option("--cpu", help=f"{NATIVE}, or for a program that travels: {', '.join(LEVELS)}.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -32,7 +35,7 @@ def status(
     if form not in FORMATS:
         typer.echo(f"--format {form}: accepted: {', '.join(FORMATS)}", err=True)
         raise typer.Exit(2)
-    found = statuses()
+    found = (*statuses(), status_of(PROVER))
     if form == "json":
         typer.echo(json.dumps([asdict(peer) for peer in found], indent=1))
     else:
@@ -42,10 +45,11 @@ def status(
 @app.command()
 def build(
     names: Annotated[list[str] | None, typer.Argument(help="Peers to build; all that can be built, if none.")] = None,
+    cpu: Cpu = NATIVE,
 ) -> None:
     """Build peers into the user's cache: release, link-time optimisation, native CPU."""
     specs = _specs(names)
-    failed = [spec for spec in specs if not _build(spec, strict=bool(names))]
+    failed = [spec for spec in specs if not _build(spec, _known(cpu), strict=bool(names))]
     if failed:
         raise typer.Exit(3)
 
@@ -54,10 +58,15 @@ def build(
 def pack(
     folder: Annotated[Path, typer.Argument(help="Folder that will serve as MULTISCALAR_CACHE_DIR elsewhere.")],
     names: Annotated[list[str] | None, typer.Argument(help="Peers to carry; all that are built, if none.")] = None,
+    cpu: Cpu = NATIVE,
 ) -> None:
-    """Copy built peers into a folder for a machine that cannot build them."""
+    """Copy built peers into a folder for a machine that cannot build them. With --cpu they are built for it first."""
+    specs = _specs(names)
+    if _known(cpu) != NATIVE:
+        for spec in specs:
+            _build(spec, cpu, strict=bool(names))
     try:
-        carried = pack_peers(_specs(names), folder)
+        carried = pack_peers(specs, folder, cpu)
     except OSError as error:
         typer.echo(f"cannot pack into {folder}: {error}", err=True)
         raise typer.Exit(1) from None
@@ -68,8 +77,15 @@ def pack(
         raise typer.Exit(3)
 
 
+def _known(cpu: str) -> str:
+    if cpu not in (NATIVE, *LEVELS):
+        typer.echo(f"--cpu {cpu}: accepted: {', '.join((NATIVE, *LEVELS))}", err=True)
+        raise typer.Exit(2)
+    return cpu
+
+
 def _specs(names: list[str] | None) -> list[PeerSpec]:
-    asked = [find(name) for name in names or PEERS]
+    asked = [PROVER if name == PROVER.name else find(name) for name in names or [*PEERS, PROVER.name]]
     unknown = [spec.reason for spec in asked if isinstance(spec, Fault)]
     for reason in unknown:
         typer.echo(reason, err=True)
@@ -78,9 +94,9 @@ def _specs(names: list[str] | None) -> list[PeerSpec]:
     return [spec for spec in asked if not isinstance(spec, Fault)]
 
 
-def _build(spec: PeerSpec, *, strict: bool) -> bool:
+def _build(spec: PeerSpec, cpu: str, *, strict: bool) -> bool:
     """Build every variant of a peer. One that this machine cannot build is a failure only when it was named."""
-    for recipe in filter(None, (spec.recipe, spec.serial)):
+    for recipe in (recipe.built_for(cpu) for recipe in spec.recipes):
         if recipe.sources is None and not recipe.missing():
             typer.echo(f"{spec.name}: ready, nothing to build")
             continue

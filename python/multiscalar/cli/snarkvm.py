@@ -18,21 +18,14 @@ from ..lab.machine import usable_cpus
 from ..lab.peers.build import Program, program_of
 from ..lab.peers.faults import Fault
 from ..lab.peers.process import PeerProcess
-from ..lab.peers.recipes import CargoRecipe
-from ..lab.peers.registry import PeerSpec
+from ..lab.peers.registry import PROVER
 from ..lab.status import Status, SubjectError
 from ..lab.subject import Case, Evidence, Place, Sample
 from ..varuna import circuitfile, srs
 from .proving import Ready
 
-__all__ = ["SPEC", "SnarkVm", "start"]
+__all__ = ["SnarkVm", "start"]
 
-SPEC: Final = PeerSpec(
-    name="varuna",
-    title="snarkVM's Varuna prover and verifier, Rust, CPU",
-    curves=("bls12-377",),
-    recipe=CargoRecipe("peer-varuna"),
-)
 _DEGREE_16: Final = "powers-of-beta-16.usrs.84631bc"  # the name under which snarkVM looks for the file
 _LIMIT_S: Final = 900.0
 
@@ -77,7 +70,7 @@ class SnarkVm:
         if ready.srs.insecure:
             raise SubjectError(Status.UNSUPPORTED, "snarkVM proves on the public setup only")
         threads = job.threads or usable_cpus()
-        program = program_of(SPEC, threads=threads, build=self._build, say=self._say)
+        program = program_of(PROVER, threads=threads, build=self._build, say=self._say)
         if isinstance(program, Fault):
             raise SubjectError(Status(program.status), program.reason)
         directory = next(place for place in srs.places(_directory(ready)) if place.is_dir())

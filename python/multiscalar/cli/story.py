@@ -139,7 +139,7 @@ def _not_ready(base: str) -> str:
     if isinstance(spec, Fault):
         return spec.reason
     status = status_of(spec)
-    return "" if status.state == "ready" else f"{status.state}: {status.note}"
+    return "" if status.ready else f"{status.state}: {status.note}"
 
 
 def _sentences(measurements: Measurements, curve: str) -> str:

@@ -27,8 +27,9 @@ from typing import Any
 
 from ... import jsontext
 from ...settings import setting
+from .cpu import cpu_flags, lacking
 from .faults import Fault, FaultKind
-from .recipes import Recipe, Step, cpu_flags
+from .recipes import Recipe, Step
 from .registry import PeerSpec
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "program_of",
     "sources_folder",
     "status_of",
+    "why_not",
 ]
 
 FACTS = "build.json"
@@ -71,6 +73,11 @@ class PeerStatus:
     state: str
     note: str
 
+    @property
+    def ready(self) -> bool:
+        """Whether it can be measured now, built here or carried here."""
+        return self.state.startswith("ready")
+
 
 def cache_folder() -> Path:
     """Where built peers lie: the setting `cache_dir`, else the user's cache directory."""
@@ -88,7 +95,7 @@ def sources_folder() -> Path | None:
 
 def status_of(spec: PeerSpec) -> PeerStatus:
     """Whether the peer can be used now, after a build, or not at all. Builds nothing."""
-    ready, missing = find_built(spec, spec.recipe), spec.recipe.missing()
+    ready, missing = find_built(spec, spec.recipe), why_not(spec, spec.recipe)
     if ready is not None:
         told = {key: ready.facts[key] for key in spec.recipe.versions() if key in ready.facts}
         state = "ready (carried)" if ready.facts.get("carried") else "ready"
@@ -108,7 +115,7 @@ def program_of(spec: PeerSpec, *, threads: int, build: bool, say: Callable[[str]
     found = find_built(spec, recipe)
     if found is not None:
         return found
-    if missing := recipe.missing():
+    if missing := why_not(spec, recipe):
         return Fault(FaultKind.UNAVAILABLE, missing)
     if not build:
         return Fault(FaultKind.UNAVAILABLE, f"not built; run: msm peers build {spec.name}")
@@ -203,16 +210,41 @@ def carried_folder(spec: PeerSpec, recipe: Recipe, cache: Path) -> Path:
     return cache / spec.name / "carried" / recipe.key
 
 
-def _read(folder: Path, recipe: Recipe) -> Program | None:
-    try:
-        facts = jsontext.parse((folder / FACTS).read_text())
-        program = folder / str(facts["program"])
-        needed = frozenset(facts.get("cpu_flags", ()))
-    except (OSError, ValueError, KeyError, TypeError):
+def why_not(spec: PeerSpec, recipe: Recipe) -> str | None:
+    """Why the program can neither be built here nor taken from where it was carried, or None if it can be built."""
+    missing = recipe.missing()
+    if missing is None:
         return None
-    if program.parent != folder or not os.access(program, os.X_OK) or not needed <= cpu_flags():
+    absent = _absent(_facts(carried_folder(spec, recipe, cache_folder())))
+    if not absent:
+        return missing
+    return (
+        f"the program that was carried here needs CPU features that this machine lacks ({', '.join(absent)}): "
+        f"carry one for a level, msm peers pack FOLDER {spec.name} --cpu x86-64-v3; nor can it be built: {missing}"
+    )
+
+
+def _read(folder: Path, recipe: Recipe) -> Program | None:
+    facts = _facts(folder)
+    program = folder / str(facts.get("program", ""))
+    if not facts or program.parent != folder or not os.access(program, os.X_OK) or _absent(facts):
         return None
     return Program(recipe.command(program), {}, facts)
+
+
+def _facts(folder: Path) -> Mapping[str, Any]:
+    """What is written beside a program; empty where nothing sensible is."""
+    try:
+        facts = jsontext.parse((folder / FACTS).read_text())
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) and facts.get("program") else {}
+
+
+def _absent(facts: Mapping[str, Any]) -> list[str]:
+    """CPU features that a program needs and this machine lacks."""
+    needed = facts.get("cpu_flags", ())
+    return lacking(map(str, needed), cpu_flags()) if isinstance(needed, list) else []
 
 
 def _home(spec: PeerSpec) -> Path:

@@ -28,6 +28,14 @@ class CudaRecipe:
     package: str
     fetches: tuple[str, ...] = ()
 
+    def built_for(self, cpu: str) -> CudaRecipe:
+        """The host's part is for any CPU as it is."""
+        return self
+
+    def needs(self) -> frozenset[str]:
+        """Nothing of the CPU."""
+        return frozenset()
+
     @property
     def key(self) -> str:
         """The package's name."""

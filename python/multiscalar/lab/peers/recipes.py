@@ -1,7 +1,8 @@
 """How a peer's program is made: with cargo, with go, or not at all because it is a Python module (GPU: `cuda_recipe`).
 
 A recipe names its tool, what is missing, the command and the environment. Programs are built as their authors build
-for speed: release, link-time optimisation, the native CPU, hand-written assembly on. All of it goes into the record.
+for speed: release, link-time optimisation, the native CPU, hand-written assembly on. One that is to be carried to
+another machine is built for a level of CPUs instead (`cpu`). All of it goes into the record.
 """
 
 from __future__ import annotations
@@ -9,22 +10,19 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
-import os
 import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
+from .cpu import NATIVE, go_level, needs, rustflags
 from .lockfile import locked_closure
 
 __all__ = ["AbsentRecipe", "CargoRecipe", "GoRecipe", "PythonRecipe", "Recipe", "Step", "output_of"]
-
-# Least level whose flags are all there: Go's names for the x86-64 levels.
-_GOAMD64 = (("v4", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}), ("v3", {"avx2", "bmi2", "fma"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +61,14 @@ class Recipe(Protocol):
         """Why this cannot be built or run here, or None."""
         ...
 
+    def built_for(self, cpu: str) -> Self:
+        """The same program for another CPU than this one ("native" or a level), where that makes a difference."""
+        ...
+
+    def needs(self) -> frozenset[str]:
+        """CPU features that the program asks of a machine it is carried to."""
+        ...
+
     def versions(self) -> dict[str, str]:
         """Toolchain and flags, for the record; part of the build's identity."""
         ...
@@ -82,6 +88,15 @@ class CargoRecipe:
 
     package: str
     default_features: bool = True
+    cpu: str = NATIVE
+
+    def built_for(self, cpu: str) -> CargoRecipe:
+        """The same package for a level of CPUs."""
+        return replace(self, cpu=cpu)
+
+    def needs(self) -> frozenset[str]:
+        """What rustc may use."""
+        return needs(self.cpu)
 
     @property
     def key(self) -> str:
@@ -110,7 +125,7 @@ class CargoRecipe:
         """Compiler and flags."""
         return {
             "rustc": output_of("rustc", "--version"),
-            "RUSTFLAGS": "-C target-cpu=native",
+            "RUSTFLAGS": rustflags(self.cpu),
             "profile": "release, lto=fat, codegen-units=1",
             "features": "default" if self.default_features else "no default features",
         }
@@ -120,7 +135,7 @@ class CargoRecipe:
         features = () if self.default_features else ("--no-default-features",)
         command = ("cargo", "build", "--release", "--locked", "--package", self.package, *features)
         target = scratch / ("rust" if self.default_features else "rust-bare")
-        env = {"RUSTFLAGS": "-C target-cpu=native", "CARGO_TARGET_DIR": str(target)}
+        env = {"RUSTFLAGS": rustflags(self.cpu), "CARGO_TARGET_DIR": str(target)}
         return Step(command, sources, env, target / "release" / self.package)
 
     def command(self, program: Path) -> tuple[str, ...]:
@@ -133,6 +148,15 @@ class GoRecipe:
     """A module under peers/go."""
 
     module: str
+    cpu: str = NATIVE
+
+    def built_for(self, cpu: str) -> GoRecipe:
+        """The same module for a level of CPUs."""
+        return replace(self, cpu=cpu)
+
+    def needs(self) -> frozenset[str]:
+        """What Go's compiler may use."""
+        return needs(self.cpu)
 
     @property
     def key(self) -> str:
@@ -159,13 +183,13 @@ class GoRecipe:
 
     def versions(self) -> dict[str, str]:
         """Toolchain and flags."""
-        return {"go": output_of("go", "version"), "GOAMD64": _go_level(), "flags": "-trimpath -mod=readonly"}
+        return {"go": output_of("go", "version"), "GOAMD64": go_level(self.cpu), "flags": "-trimpath -mod=readonly"}
 
     def step(self, sources: Path, scratch: Path) -> Step:
         """`go build`."""
         output = scratch / self.module
         command = ("go", "build", "-trimpath", "-mod=readonly", "-o", str(output), ".")
-        return Step(command, sources, {"GOAMD64": _go_level(), "GOWORK": "off"}, output)
+        return Step(command, sources, {"GOAMD64": go_level(self.cpu), "GOWORK": "off"}, output)
 
     def command(self, program: Path) -> tuple[str, ...]:
         """The program itself."""
@@ -179,6 +203,14 @@ class PythonRecipe:
     module: str
     imports: str
     distribution: str
+
+    def built_for(self, cpu: str) -> PythonRecipe:
+        """There is nothing to compile for one."""
+        return self
+
+    def needs(self) -> frozenset[str]:
+        """None are known."""
+        return frozenset()
 
     @property
     def key(self) -> str:
@@ -228,6 +260,14 @@ class AbsentRecipe:
 
     reason: str
 
+    def built_for(self, cpu: str) -> AbsentRecipe:
+        """There is nothing to compile for one."""
+        return self
+
+    def needs(self) -> frozenset[str]:
+        """None are known."""
+        return frozenset()
+
     @property
     def key(self) -> str:
         """Nothing is built."""
@@ -272,21 +312,3 @@ def output_of(*command: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
     return done.stdout.strip() or "unknown"
-
-
-def _go_level() -> str:
-    """GOAMD64 for this CPU, unless the user has set one."""
-    if chosen := os.environ.get("GOAMD64"):
-        return chosen
-    flags = cpu_flags()
-    return next((level for level, needed in _GOAMD64 if needed <= flags), "v1")
-
-
-def cpu_flags(path: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
-    """Feature flags of the first processor; empty where the system does not tell."""
-    try:
-        lines: Sequence[str] = path.read_text().splitlines()
-    except OSError:
-        return frozenset()
-    line = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    return frozenset(line.partition(":")[2].split())

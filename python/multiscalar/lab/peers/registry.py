@@ -12,7 +12,7 @@ from .cuda_recipe import CudaRecipe
 from .faults import Fault, FaultKind
 from .recipes import AbsentRecipe, CargoRecipe, GoRecipe, PythonRecipe, Recipe
 
-__all__ = ["PEERS", "PeerSpec", "find", "peer_names"]
+__all__ = ["PEERS", "PROVER", "PeerSpec", "find", "peer_names"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,11 @@ class PeerSpec:
     serial: Recipe | None = None
     path: str = "cpu"
     place: str = "cpu"
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """Every build of it."""
+        return (self.recipe,) if self.serial is None else (self.recipe, self.serial)
 
     def recipe_for(self, threads: int) -> Recipe:
         """The build that measures `threads` threads."""
@@ -115,6 +120,14 @@ PEERS: Final[dict[str, PeerSpec]] = {
         ),
     )
 }
+
+# snarkVM's prover, which `msm prove` measures; it multiplies nothing for `msm bench`, and is no entry of PEERS.
+PROVER: Final = PeerSpec(
+    name="varuna",
+    title="snarkVM's Varuna prover and verifier, Rust, CPU",
+    curves=("bls12-377",),
+    recipe=CargoRecipe("peer-varuna"),
+)
 
 # Names that people use for a peer.
 _ALIASES: Final = {"gnark-crypto": "gnark", "py-arkworks-bls12381": "py-arkworks", "snarkVM": "snarkvm"}
