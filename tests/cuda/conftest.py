@@ -10,7 +10,7 @@ import multiscalar as ms
 import pytest
 from multiscalar.cuda import backend, compiled
 from multiscalar.cuda.lane import Lane
-from multiscalar.cuda.layout import DeviceShape
+from multiscalar.cuda.shape import DeviceShape
 from multiscalar.engine.backend import Availability
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "shim")]

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 from curvefacts import Curve, add, limbs, load, multiply  # noqa: E402
 from emit.cuda import emit  # noqa: E402
-from multiscalar.cuda.layout import CurveShape  # noqa: E402
+from multiscalar.cuda.shape import CurveShape  # noqa: E402
 
 FILES = {
     "bn254": "curves/bn254.toml",

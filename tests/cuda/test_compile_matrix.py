@@ -13,7 +13,7 @@ pytest.importorskip("cuda.core", reason="the kernel compiler is not installed (e
 
 import matrix
 from multiscalar.cuda.compiled import cache_folder
-from multiscalar.cuda.layout import KERNELS
+from multiscalar.cuda.sources import KERNELS
 
 # Kernels whose threads hold one long-lived sum: a few spilled words cost nothing beside their multiplications.
 # Measured on the kernels of this version; a change that needs more has to say why.

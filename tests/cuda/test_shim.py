@@ -15,25 +15,28 @@ import pytest
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "shim")]
 import driver  # noqa: E402
 import oracle  # noqa: E402
-from multiscalar.cuda import layout as lo  # noqa: E402
+from multiscalar.cuda.layout import lay_out  # noqa: E402
+from multiscalar.cuda.records import lay_out_table, table_bytes  # noqa: E402
+from multiscalar.cuda.shape import DeviceShape, Shape, Sizes, Tuning  # noqa: E402
+from multiscalar.cuda.steps import NO_INDEX  # noqa: E402
 
 CURVES = list(oracle.FILES)
-DEVICE = lo.DeviceShape(multiprocessors=3)
+DEVICE = DeviceShape(multiprocessors=3)
 # path -> (tuning, options of the shape)
-PATHS: dict[str, tuple[lo.Tuning, dict[str, Any]]] = {
-    "grouped": (lo.Tuning(windows=52, slice=4, run=1, grouped=True), {}),
-    "glv": (lo.Tuning(windows=22, slice=4, run=1, grouped=True), {"endomorphism": True}),
-    "sorted": (lo.Tuning(windows=37, slice=3, run=4, grouped=False), {}),
+PATHS: dict[str, tuple[Tuning, dict[str, Any]]] = {
+    "grouped": (Tuning(windows=52, slice=4, run=1, grouped=True), {}),
+    "glv": (Tuning(windows=22, slice=4, run=1, grouped=True), {"endomorphism": True}),
+    "sorted": (Tuning(windows=37, slice=3, run=4, grouped=False), {}),
     "pairs": (
-        lo.Tuning(windows=43, slice=4, run=2, grouped=False, pair_rounds=2, pair_run=2, sets_per_pass=20),
+        Tuning(windows=43, slice=4, run=2, grouped=False, pair_rounds=2, pair_run=2, sets_per_pass=20),
         {"endomorphism": False},
     ),
     "pairs-glv": (
-        lo.Tuning(windows=26, slice=2, run=1, grouped=False, pair_rounds=3, pair_run=3),
+        Tuning(windows=26, slice=2, run=1, grouped=False, pair_rounds=3, pair_run=3),
         {"endomorphism": True},
     ),
-    "precomputed": (lo.Tuning(windows=43, slice=4, run=1, grouped=True), {"factor": 8}),
-    "any-order": (lo.Tuning(windows=52, slice=8, run=1, grouped=True), {"subgroup": False}),
+    "precomputed": (Tuning(windows=43, slice=4, run=1, grouped=True), {"factor": 8}),
+    "any-order": (Tuning(windows=52, slice=8, run=1, grouped=True), {"subgroup": False}),
 }
 
 
@@ -52,7 +55,7 @@ def compute(
     name: str,
     points: np.ndarray,
     scalars: np.ndarray,
-    tuning: lo.Tuning,
+    tuning: Tuning,
     *,
     check: bool = True,
     points_montgomery: bool = False,
@@ -62,29 +65,29 @@ def compute(
     """Runs one layout; returns the sums of the batch and the status words."""
     facts = oracle.curve(name)
     batch = options.get("batch", 1)
-    shape = lo.Shape(
+    shape = Shape(
         curve=oracle.shape_of(facts),
         n=len(scalars) // batch,
         points=len(points),
         lengths=lengths is not None,
         **options,
     )
-    plan = lo.lay_out(shape, tuning, DEVICE)
+    plan = lay_out(shape, tuning, DEVICE)
     buffers = {key: driver.aligned(size) for key, size in plan.buffers.items()}
-    table = lo.table_bytes(shape.curve, shape.table_points, shape.factor, shape.endomorphism)
+    table = table_bytes(shape.curve, shape.table_points, shape.factor, shape.endomorphism)
     buffers["table"] = driver.aligned(table)
     place(buffers, "points", points)
     place(buffers, "scalars", scalars)
     if lengths is not None:
         place(buffers, "lengths", np.array(lengths, np.uint32))
-    steps = lo.lay_out_table(
+    steps = lay_out_table(
         shape.curve,
         shape.table_points,
         montgomery=points_montgomery,
         check=check,
         endomorphism=shape.endomorphism,
         factor=shape.factor,
-        shift=lo.Sizes(shape, tuning).shift,
+        shift=Sizes(shape, tuning).shift,
     )
     buffers["status"][:] = 0xFF
     machine(name).run(steps, buffers)
@@ -123,7 +126,7 @@ def check_uniform(name: str, path: str, n: int) -> None:
     known, scalars = bases(name, n), uniform(name, n, n)
     sums, status = compute(name, known.raw(), oracle.words(scalars, 8), tuning, **options)
     assert sums == [known.expected(scalars)]
-    assert status == [lo.NO_INDEX, lo.NO_INDEX]
+    assert status == [NO_INDEX, NO_INDEX]
 
 
 def shapes_of_scalars(r: int, n: int) -> dict[str, Callable[[int], int]]:
@@ -180,7 +183,7 @@ def test_awkward_bases(name: str, path: str) -> None:
         mixed = oracle.Bases(known.facts, [k % r for k in logs], points)
         sums, status = compute(name, mixed.raw(), oracle.words([scalar] * n, 8), tuning, **options)
         assert sums == [mixed.expected([scalar] * n)], label
-        assert status[1] == lo.NO_INDEX
+        assert status[1] == NO_INDEX
 
 
 @pytest.mark.parametrize(("name", "path"), [("bn254", "glv"), ("bls12-381", "pairs")])
@@ -221,7 +224,7 @@ def test_narrow_scalars(width: int) -> None:
     values = rng.integers(0, 1 << (8 * width), n, dtype=np.uint64)
     values[0], values[1] = (1 << (8 * width)) - 1, 1 << (8 * width - 1)
     known = bases(name, n)
-    tuning = lo.Tuning(windows=2 * width, slice=4, run=1, grouped=True)
+    tuning = Tuning(windows=2 * width, slice=4, run=1, grouped=True)
     narrow = values.astype(f"<u{width}")
     sums, _ = compute(name, known.raw(), narrow, tuning, scalar_bytes=width, subgroup=False)
     assert sums == [known.expected([int(v) for v in values])]
@@ -238,7 +241,7 @@ def test_montgomery_operands(name: str) -> None:
     shifted = oracle.words([s * pow(2, 256, r) % r for s in scalars], 8)
     sums, status = compute(name, points, shifted, tuning, points_montgomery=True, montgomery=True, **options)
     assert sums == [known.expected(scalars)]
-    assert status == [lo.NO_INDEX, lo.NO_INDEX]
+    assert status == [NO_INDEX, NO_INDEX]
 
 
 @pytest.mark.parametrize("name", ["bn254", "bls12-377"])
@@ -250,14 +253,14 @@ def test_bad_input_is_reported_with_its_lowest_index(name: str) -> None:
     tuning, options = PATHS["grouped"]
     sums, status = compute(name, known.raw(), oracle.words(scalars, 8), tuning, **options)
     assert sums == [known.expected(scalars)]
-    assert status == [17, lo.NO_INDEX]
+    assert status == [17, NO_INDEX]
     points = known.raw()
     points[21, 1, 0] ^= 1
     points[29, 0] = oracle.words([facts.field.modulus], facts.field.limbs32)[0]
     _, status = compute(name, points, oracle.words(uniform(name, n, 9), 8), tuning, **options)
-    assert status == [lo.NO_INDEX, 21]
+    assert status == [NO_INDEX, 21]
     _, status = compute(name, points, oracle.words(uniform(name, n, 9), 8), tuning, check=False, **options)
-    assert status == [lo.NO_INDEX, 29]
+    assert status == [NO_INDEX, 29]
 
 
 @pytest.mark.parametrize("path", ["any-order", "sorted"])

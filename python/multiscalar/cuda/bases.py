@@ -25,9 +25,11 @@ from ..intake import first_unreduced
 from ..point import Point
 from .compiled import Kernels
 from .lane import Planned
-from .layout import STATUS_WORDS, Shape, Sizes, Tuning, divide_up, lay_out
+from .layout import lay_out
 from .operand import Operand, scalar_operand
 from .result import decode, first_bad
+from .shape import Shape, Sizes, Tuning, divide_up
+from .steps import STATUS_WORDS
 from .table import Table
 from .tune import fewer_sets, path_of, tune
 

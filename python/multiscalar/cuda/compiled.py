@@ -16,9 +16,10 @@ from ..settings import setting
 from .cache import CubinCache
 from .device import Device, open_device
 from .lane import Lane
-from .layout import CurveShape, DeviceShape, kernel_source
 from .program import Unit, compile_unit
 from .runtime import GpuRuntime, Module, Runtime
+from .shape import CurveShape, DeviceShape
+from .sources import kernel_source
 
 SLOW_COMPILE_S = 1.0  # say something when a user has to wait longer
 

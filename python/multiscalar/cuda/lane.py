@@ -13,10 +13,10 @@ from collections import OrderedDict
 from collections.abc import Container, Hashable, Mapping
 from typing import NamedTuple
 
-from .layout import Layout, Ref
 from .plan import Plan
 from .runtime import Bytes, Module, Runtime
 from .staging import Staging
+from .steps import Layout, Ref
 
 MAX_PLANS = 64  # a plan is some kilobytes on the host and a graph on the device
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .layout import Fill, Layout, Ref, Step
 from .runtime import Bound, Module, Runtime
+from .steps import Fill, Layout, Ref, Step
 
 
 class Plan:

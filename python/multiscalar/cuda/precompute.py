@@ -12,7 +12,8 @@ import re
 from ..arrays import DeviceArray, PointArray
 from ..errors import OptionError
 from .compiled import Kernels
-from .layout import Shape, Sizes, table_bytes
+from .records import table_bytes
+from .shape import Shape, Sizes
 from .table import TableFacts
 from .tune import tune, use_endomorphism
 

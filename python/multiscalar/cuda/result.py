@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from ..curves import Curve
 from ..errors import NotInSubgroupError
-from .layout import NO_INDEX
+from .steps import NO_INDEX
 
 
 def decode(data: bytes, curve: Curve, batch: int) -> list[tuple[int, int, bool]]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..errors import OutOfMemoryError
 from . import driver
 from .device import Device
-from .layout import Launch, Ref
+from .steps import Launch, Ref
 
 Bytes = NDArray[np.uint8]
 Module = Mapping[str, Any]  # loaded kernels by name

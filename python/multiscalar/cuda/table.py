@@ -18,9 +18,10 @@ from ..curves import Curve
 from ..errors import NotOnCurveError
 from .compiled import Kernels
 from .lane import Lane
-from .layout import STATUS_WORDS, Launch, Ref, lay_out_table, table_bytes
 from .operand import Operand, point_operand
+from .records import lay_out_table, table_bytes
 from .result import first_bad
+from .steps import STATUS_WORDS, Launch, Ref
 
 _serials = itertools.count()
 CHUNK_BYTES = 64 << 20  # raw points on the device at a time

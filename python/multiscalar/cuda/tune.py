@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Final
 
 from ..errors import OptionError
-from .layout import MAX_BINS, MAX_GROUPED_BUCKETS, CurveShape, DeviceShape, Shape, Sizes, Tuning, divide_up
+from .layout import MAX_BINS, MAX_GROUPED_BUCKETS
+from .shape import CurveShape, DeviceShape, Shape, Sizes, Tuning, divide_up
 from .tuning import MAX_WIDTH, estimate
 from .tuning import tune as best_tuning
 

@@ -16,18 +16,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, exp
 
-from .layout import (
-    FIXUP_ITEMS,
-    MANY_BORDERS,
-    MAX_BINS,
-    MAX_GROUPED_BUCKETS,
-    DeviceShape,
-    Shape,
-    Sizes,
-    Tuning,
-    divide_up,
-    tree_levels,
-)
+from .layout import FIXUP_ITEMS, MANY_BORDERS, MAX_BINS, MAX_GROUPED_BUCKETS, tree_levels
+from .shape import DeviceShape, Shape, Sizes, Tuning, divide_up
 
 MEASURED_MULTIPROCESSORS = 132
 MAX_WIDTH = 22  # buckets of a set: at most MAX_BINS bins of MAX_BIN_BUCKETS

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from multiscalar.cuda import layout as lo
+from multiscalar.cuda import sources
+from multiscalar.cuda.shape import SHARED_BYTES
+from multiscalar.cuda.steps import Fill, Launch, Ref, Step
 from numpy.typing import NDArray
 
 HERE = Path(__file__).parent
@@ -22,17 +24,17 @@ Bytes = NDArray[np.uint8]
 
 def translation_unit(constants: str) -> str:
     """The kernels as C++: portable twins in the place of kernels/ptx, everything else the very same text."""
-    kernels = Path(lo.__file__).parent / "kernels"
+    kernels = Path(sources.__file__).parent / "kernels"
     parts = ['#include "language.hpp"', '#include "launch.hpp"', constants]
-    for name in lo.SOURCES:
+    for name in sources.SOURCES:
         parts.append(f'#include "{PORTABLE[name]}"' if name in PORTABLE else f'#include "{kernels / name}.cuh"')
-    parts.append("SHIM_ENTRY(" + " ".join(f"SHIM_KERNEL({name})" for name in lo.KERNELS) + ")")
+    parts.append("SHIM_ENTRY(" + " ".join(f"SHIM_KERNEL({name})" for name in sources.KERNELS) + ")")
     return "\n".join(parts) + "\n"
 
 
 def build(module: str, constants: str, *defines: str) -> ctypes.CDLL:
     """The shared library of a curve, cached by digest of everything that goes into it."""
-    kernels = Path(lo.__file__).parent / "kernels"
+    kernels = Path(sources.__file__).parent / "kernels"
     text = translation_unit(constants)
     digest = hashlib.sha256(text.encode())
     for path in sorted([*HERE.glob("*.hpp"), *kernels.rglob("*.cuh")]):
@@ -74,21 +76,21 @@ class Machine:
 
     library: ctypes.CDLL
 
-    def launch(self, step: lo.Launch, buffers: dict[str, Bytes]) -> None:
+    def launch(self, step: Launch, buffers: dict[str, Bytes]) -> None:
         words = [0 if a is None else a if isinstance(a, int) else self.address(a, buffers) for a in step.arguments]
-        assert step.shared <= lo.SHARED_BYTES, f"{step.kernel}: {step.shared} bytes of shared memory"
+        assert step.shared <= SHARED_BYTES, f"{step.kernel}: {step.shared} bytes of shared memory"
         array = (ctypes.c_uint64 * len(words))(*words)
         code = self.library.shim_launch(step.kernel.encode(), step.grid[0], step.grid[1], step.block, array)
         assert code == 0, f"{step.kernel}: {'no such kernel' if code == 1 else 'deadlock'}"
 
     @staticmethod
-    def address(ref: lo.Ref, buffers: dict[str, Bytes]) -> int:
+    def address(ref: Ref, buffers: dict[str, Bytes]) -> int:
         assert 0 <= ref.offset < buffers[ref.buffer].size, f"{ref} lies outside its buffer"
         return int(buffers[ref.buffer].ctypes.data) + ref.offset
 
-    def run(self, steps: list[lo.Step], buffers: dict[str, Bytes]) -> None:
+    def run(self, steps: list[Step], buffers: dict[str, Bytes]) -> None:
         for step in steps:
-            if isinstance(step, lo.Fill):
+            if isinstance(step, Fill):
                 buffers[step.target.buffer][step.target.offset : step.target.offset + step.size] = step.value
             else:
                 self.launch(step, buffers)

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 from driver import aligned
-from multiscalar.cuda.layout import SHARED_BYTES, Launch, Ref
+from multiscalar.cuda.shape import SHARED_BYTES
+from multiscalar.cuda.steps import Launch, Ref
 from multiscalar.errors import OutOfMemoryError
 
 _one_at_a_time = threading.Lock()  # the fibres of the shim are one set for the process
