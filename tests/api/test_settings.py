@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from pathlib import Path
@@ -35,6 +36,31 @@ def test_precedence(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.setting("threads") == 7
     monkeypatch.setenv("MULTISCALAR_THREADS", "auto")
     assert settings.setting("threads") is None
+
+
+@pytest.mark.parametrize("value", [None, "", "7", "caf\u00e9", "\udcff"])
+def test_the_fast_look_reads_what_the_environment_holds(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MULTISCALAR_TEST", raising=False)
+    looked = settings.watch("MULTISCALAR_TEST", "threads")
+    before = looked()
+    if value is not None:
+        monkeypatch.setenv("MULTISCALAR_TEST", value)
+    assert settings.environment("MULTISCALAR_TEST") == os.environ.get("MULTISCALAR_TEST") == value
+    assert (looked() == before) is (value is None)
+    monkeypatch.delenv("MULTISCALAR_TEST", raising=False)
+    assert looked() == before
+    with ms.using(threads=3):
+        assert looked() != before
+    assert looked() == before
+
+
+def test_without_the_dictionary_behind_it_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "_behind", None)
+    looked = settings.watch("threads")
+    before = looked()
+    monkeypatch.setenv("MULTISCALAR_THREADS", "9")
+    assert settings.setting("threads") == 9
+    assert looked() != before
 
 
 def test_the_call_follows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ import pytest
 from multiscalar.dispatch import chooser as rules
 from multiscalar.dispatch import explain as explaining
 from multiscalar.dispatch import store
-from multiscalar.dispatch.profile import Machine
+from multiscalar.dispatch.model import CostCurve
+from multiscalar.dispatch.profile import Machine, Profile, Series
 from multiscalar.engine import registry
 from multiscalar.engine.backend import Availability, Request
 
@@ -79,6 +80,55 @@ def test_a_choice_is_the_same_every_time(policy: rules.ProfileChooser) -> None:
     first = [policy.choose(request(n)) for n in sizes]
     assert [policy.choose(request(n)) for n in sizes] == first
     assert [rules.ProfileChooser().choose(request(n)) for n in sizes[::20]] == first[::20]
+
+
+def test_after_the_first_a_decision_looks_nothing_up(
+    policy: rules.ProfileChooser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No file, no machine, no curve: what remains is a dictionary and a bisection."""
+    first = [policy.choose(request(n)) for n in (1, 10_000, 1 << 20)]
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("looked up again")
+
+    for name in ("find", "this_machine", "boundaries", "crossings", "side_of", "nearest", "setting"):
+        monkeypatch.setattr(rules, name, forbidden)
+    assert [policy.choose(request(n)) for n in (1, 10_000, 1 << 20)] == first
+
+
+@pytest.mark.parametrize("variable", ["CROSSOVER", "PROFILE", "STATE_DIR", "OBJECTIVE", "THREADS"])
+def test_every_setting_it_rests_on_is_watched(
+    policy: rules.ProfileChooser, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+) -> None:
+    policy.choose(request(65_536))
+    before = policy._policy
+    policy.choose(request(65_536))
+    assert policy._policy is before
+    values = {"CROSSOVER": "5", "PROFILE": "off", "STATE_DIR": str(tmp_path / "other"), "OBJECTIVE": "p95"}
+    monkeypatch.setenv(f"MULTISCALAR_{variable}", values.get(variable, "1"))
+    policy.choose(request(65_536))
+    assert policy._policy is not before
+
+
+def test_batches_of_all_sizes_are_not_all_remembered(
+    policy: rules.ProfileChooser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "_MOST_KINDS", 8)
+    choices = {policy.choose(request(65_536, batch=batch)).backend for batch in range(1, 50)}
+    assert choices == {"cuda"}
+    assert policy._policy is not None
+    assert len(policy._policy.decisions) <= 8
+
+
+def test_a_cap_on_threads_has_its_own_curves(policy: rules.ProfileChooser) -> None:
+    """One thread is slower than sixteen: where it was measured, its crossover is another."""
+    plain = machines.story_1()
+    slower = CostCurve({n: tuple(8 * us for us in samples) for n, samples in plain[0].samples.items()})
+    series = {"cpu": slower, "cuda": plain[1]}
+    curves = {Series("bls12-377", name, threads=1): curve for name, curve in series.items()}
+    store.save(Profile(HERE, "2026-11-30T00:00:00+00:00", curves))
+    fresh = rules.ProfileChooser()
+    assert [fresh.choose(request(4096, threads=t)).backend for t in (1, 2, None)] == ["cuda", "cpu", "cpu"]
 
 
 def test_explain_says_it_all(policy: rules.ProfileChooser) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from multiscalar.dispatch.model import CostCurve, boundaries, interpolate, monotone, side_of
+from multiscalar.dispatch.model import CostCurve, boundaries, crossings, interpolate, monotone, side_of
 
 from . import machines
 
@@ -40,7 +40,17 @@ def test_interpolation_is_a_line_in_logs_and_goes_on_outside() -> None:
     assert not curve.predict(100).extrapolated
     steep = power(1.0, 1.5, range(4, 8))
     assert steep.at(1 << 10) == pytest.approx((1 << 7) ** 1.5 * 8), "beyond the end no steeper than linear"
-    assert interpolate([1.0], [5.0], 9.0) == 5.0
+    assert interpolate(np.array([1.0]), np.array([5.0]), np.array([9.0])) == 5.0
+    lines = interpolate(np.array([1.0, 2.0]), np.array([[0.0, 0.5], [7.0, 7.0]]), np.array([0.0, 1.5, 4.0]))
+    assert lines.tolist() == [[-0.5, 0.25, 1.5], [7.0, 7.0, 7.0]], "many lines at once"
+
+
+@given(st.integers(0, 50))
+@settings(max_examples=20, deadline=None)
+def test_crossings_are_the_boundaries_without_their_bands(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cpu, gpu = (CostCurve({1 << k: tuple(np.exp(rng.normal(k * s, 1, 5))) for k in range(4, 12)}) for s in (0.7, 0.5))
+    assert crossings(cpu, gpu) == [(b.n, b.after) for b in boundaries(cpu, gpu)]
 
 
 def test_one_crossing_is_found_where_it_is() -> None:

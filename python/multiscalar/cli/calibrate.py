@@ -102,14 +102,14 @@ def _progress(text: str) -> None:
 def _profile(outcomes: list[Outcome], unstable: bool) -> Profile:
     curves = {}
     for outcome in outcomes:
-        curves[replace(outcome.series, backend="cpu", threads=0)] = outcome.cpu
+        curves[replace(outcome.series, backend="cpu")] = outcome.cpu
         if outcome.gpu is not None:
-            curves[replace(outcome.series, backend="cuda", threads=0)] = outcome.gpu
+            curves[replace(outcome.series, backend="cuda")] = outcome.gpu
     return Profile(
         machine=this_machine(),
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
         curves=curves,
-        hold_out={replace(x.series, backend="cpu", threads=0).key(): x.hold_out for x in outcomes if x.hold_out},
+        hold_out={replace(x.series, backend="cpu").key(): x.hold_out for x in outcomes if x.hold_out},
         unstable=unstable,
         notes=tuple(problem for outcome in outcomes for problem in outcome.problems),
     )

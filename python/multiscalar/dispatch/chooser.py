@@ -1,7 +1,8 @@
 """The policy of `backend="auto"`: a bisection in the boundaries that the profile gives for this kind of call.
 
 Order: cutoff by setting > profile > prior. Never measures, never raises for lack of a profile. The boundaries of a
-series are worked out at its first use; after that a choice is a dictionary look-up and a bisection.
+series are worked out at its first use; after that a choice is a dictionary look-up and a bisection, about a microsecond
+(`benchmarks/dispatch.py`).
 
 Prior, without any profile: CPU below the cutoff of the nearest shipped profile, else the CPU, always; a line in the
 log says which command would measure.
@@ -10,74 +11,100 @@ log says which command would measure.
 from __future__ import annotations
 
 import logging
-import os
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from ..engine.backend import Choice, Request
-from ..settings import setting
+from ..settings import setting, watch
 from .machine import this_machine
-from .model import Boundary, CostCurve, boundaries, side_of
+from .model import Boundary, CostCurve, Objective, boundaries, crossings, side_of
 from .profile import Profile, Series
 from .store import find
 
 log = logging.getLogger("multiscalar.dispatch")
 FULL_BITS: Final = 200  # scalars above this are "full"; narrow ones have series of their own where measured
 CPU: Final = "cpu"
+_MOST_KINDS: Final = 4096  # kinds of calls remembered; batches may have any size
 
 
 @dataclass(frozen=True)
 class Decision:
     """What one series decides: sides by ascending boundary, and where that comes from."""
 
-    first: str
     at: tuple[int, ...]
-    found: tuple[Boundary, ...]
-    source: str
     choices: tuple[Choice, ...]
+    pair: tuple[CostCurve, CostCurve] | None = None
+    objective: Objective = "median"
+
+    @cached_property
+    def found(self) -> tuple[Boundary, ...]:
+        """The boundaries with their bands: for `explain`; a choice needs the crossings only."""
+        return tuple(boundaries(*self.pair, self.objective)) if self.pair else ()
+
+
+@dataclass
+class Policy:
+    """What holds as long as the settings do: the cutoff, or the profile and what was worked out from it."""
+
+    state: tuple[object, ...]
+    cutoff: int | None
+    decisions: dict[tuple[object, ...], Decision] = field(default_factory=dict)
+
+    @cached_property
+    def profile(self) -> Profile | None:
+        """Read when it is first asked for: a cutoff needs none."""
+        return _load()
+
+    def decide(self, request: Request) -> Decision:
+        """The decision for calls like this one; the same for all n."""
+        kind = (request[0], *request[2:])
+        found = self.decisions.get(kind)
+        if found is None:
+            if len(self.decisions) >= _MOST_KINDS:
+                self.decisions.clear()
+            found = self.decisions[kind] = decide(self.profile, request)
+        return found
 
 
 class ProfileChooser:
     """`engine.backend.Chooser` on the profile of this machine."""
 
     def __init__(self) -> None:
-        self._profile: tuple[tuple[str | None, ...], Profile | None] | None = None
-        self._decisions: dict[tuple[object, ...], Decision] = {}
+        self._policy: Policy | None = None
 
     def choose(self, request: Request) -> Choice:
         """The backend for this call, with the reason in a few words."""
-        cutoff = setting("crossover")
-        if cutoff is not None:
-            side = CPU if request.n <= cutoff else "cuda"
-            return Choice(side, f"cutoff {cutoff} set by the caller: n = {request.n}")
-        decision = self.decision(request)
+        policy = self._policy
+        if policy is None or policy.state != _state():
+            policy = self._read()
+        if policy.cutoff is not None:
+            side = CPU if request.n <= policy.cutoff else "cuda"
+            return Choice(side, f"cutoff {policy.cutoff} set by the caller: n = {request.n}")
+        decision = policy.decide(request)
         return decision.choices[bisect_left(decision.at, request.n)]
 
     def decision(self, request: Request) -> Decision:
         """What the profile says of calls like this one, at every n."""
-        kind = (request.curve, request.scope, request.batch, request.precompute, request.scalar_bits, request.threads)
-        state = _state()
-        if self._profile is None or self._profile[0] != state:
-            self._profile = (state, _load())
-            self._decisions.clear()
-        found = self._decisions.get(kind)
-        if found is None:
-            found = self._decisions[kind] = decide(self._profile[1], request)
-        return found
+        return self._current().decide(request)
 
     def profile(self) -> Profile | None:
         """The profile in force."""
-        state = _state()
-        if self._profile is None or self._profile[0] != state:
-            self._profile = (state, _load())
-            self._decisions.clear()
-        return self._profile[1]
+        return self._current().profile
+
+    def _current(self) -> Policy:
+        policy = self._policy
+        return policy if policy is not None and policy.state == _state() else self._read()
+
+    def _read(self) -> Policy:
+        """Settings and profile read anew. Two threads may both do so: each policy is whole, and the last one stays."""
+        self._policy = policy = Policy(_state(), setting("crossover"))
+        return policy
 
 
-def _state() -> tuple[str | None, ...]:
-    """What a change of makes the profile be read again."""
-    return setting("profile"), setting("state_dir"), setting("objective"), os.environ.get("CUDA_VISIBLE_DEVICES")
+# What a change of makes settings and profile be read again.
+_state: Final = watch("crossover", "profile", "state_dir", "objective", "threads", "isa", "CUDA_VISIBLE_DEVICES")
 
 
 def _load() -> Profile | None:
@@ -91,7 +118,7 @@ def series_of(request: Request, backend: str = CPU) -> Series:
     """The series that stands for a call."""
     scalars = "full" if request.scalar_bits > FULL_BITS else f"{request.scalar_bits}-bit"
     factor = request.precompute if isinstance(request.precompute, int) else 1
-    return Series(request.curve, backend, request.scope, _octave(request.batch), factor, scalars, 0)
+    return Series(request.curve, backend, request.scope, _octave(request.batch), factor, scalars, request.threads or 0)
 
 
 def _octave(batch: int) -> int:
@@ -108,41 +135,42 @@ def decide(profile: Profile | None, request: Request) -> Decision:
     if pair is None or used is None:
         return _always(CPU, f"profile {profile.id} has no series for this call: CPU")
     objective = setting("objective")
-    found = boundaries(*pair, objective)
-    first = side_of(*pair, pair[0].sizes[0], objective)
-    source = f"profile {profile.id}"
-    sides = [first, *(boundary.after for boundary in found)]
+    found = crossings(*pair, objective)
+    at = tuple(n for n, _ in found)
+    sides = [side_of(*pair, pair[0].sizes[0], objective), *(after for _, after in found)]
     # The reason names the boundary below or above which n lies.
-    words = [f"{source}: {_span(found, k)}" for k in range(len(sides))]
-    choices = tuple(Choice(side, text) for side, text in zip(sides, words, strict=True))
-    return Decision(first, tuple(boundary.n for boundary in found), tuple(found), source, choices)
+    words = [f"profile {profile.id}: {_span(at, k)}" for k in range(len(sides))]
+    return Decision(at, tuple(map(Choice, sides, words)), pair, objective)
 
 
-def _span(found: list[Boundary], k: int) -> str:
-    low = f"n > {found[k - 1].n}" if k else ""
-    high = f"n <= {found[k].n}" if k < len(found) else ""
+def _span(at: tuple[int, ...], k: int) -> str:
+    low = f"n > {at[k - 1]}" if k else ""
+    high = f"n <= {at[k]}" if k < len(at) else ""
     return " and ".join(part for part in (low, high) if part) or "every n"
 
 
 def _always(side: str, reason: str) -> Decision:
-    return Decision(side, (), (), reason, (Choice(side, reason),))
+    return Decision((), (Choice(side, reason),))
 
 
 def nearest(profile: Profile, wanted: Series) -> tuple[tuple[CostCurve, CostCurve] | None, Series | None]:
-    """The pair of curves measured under conditions nearest to `wanted`: first other batches, then other scalars, then
-    other scopes. Precomputed tables have no stand-in: without their own series the plain ones are used."""
+    """The pair of curves measured under conditions nearest to `wanted`: first other threads (0: all of them), then
+    other batches, then other scalars, then other scopes. Precomputed tables have no stand-in: without their own series
+    the plain ones are used."""
     candidates = {
         Series(s.curve, CPU, s.scope, s.batch, s.precompute, s.scalars, s.threads)
         for s in profile.curves
         if s.curve == wanted.curve
     }
 
-    def distance(series: Series) -> tuple[bool, bool, bool, int]:
+    def distance(series: Series) -> tuple[bool, bool, bool, int, bool, bool]:
         return (
             series.scope != wanted.scope,
             series.scalars != wanted.scalars,
             series.precompute != wanted.precompute,
             abs(series.batch.bit_length() - wanted.batch.bit_length()),
+            series.threads != wanted.threads,
+            series.threads != 0,
         )
 
     for series in sorted(candidates, key=distance):

@@ -12,7 +12,6 @@ taken: it needs no device memory and no context.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 Objective = Literal["median", "p95"]
 Samples = Sequence[float]
+Array = NDArray[np.float64]
 
 DEAD_ZONE: Final = 0.03
 BAND: Final = (5.0, 95.0)
@@ -53,36 +53,47 @@ class CostCurve:
         return tuple(sorted(self.samples))
 
     @cached_property
-    def _lines(self) -> dict[str, tuple[list[float], list[float]]]:
-        return {objective: self._line(quantile) for objective, quantile in _QUANTILES.items()}
+    def _xs(self) -> Array:
+        return np.log(np.array(self.sizes, np.float64))
 
-    def _line(self, quantile: float) -> tuple[list[float], list[float]]:
-        values = [float(np.percentile(self.samples[n], quantile)) for n in self.sizes]
-        return [log(n) for n in self.sizes], monotone([log(value) for value in values])
+    @cached_property
+    def _lines(self) -> dict[str, Array]:
+        """log t at the sizes, monotone, by objective; worked out when asked for."""
+        return {}
+
+    def _line(self, objective: Objective) -> Array:
+        line = self._lines.get(objective)
+        if line is None:
+            quantile = _QUANTILES[objective]
+            values = [float(np.percentile(self.samples[n], quantile)) for n in self.sizes]
+            line = self._lines[objective] = np.array(monotone([log(value) for value in values]))
+        return line
 
     def at(self, n: int, objective: Objective = "median") -> float:
         """Predicted microseconds at n."""
-        xs, ys = self._lines[objective]
-        return exp(interpolate(xs, ys, log(max(n, 1))))
+        return float(np.exp(self._on(np.array([log(max(n, 1))]), self._line(objective))[0]))
 
     def predict(self, n: int, objective: Objective = "median") -> Prediction:
         """The prediction at n with its interval, from resampled samples."""
-        draws = [exp(interpolate(xs, ys, log(max(n, 1)))) for xs, ys in self.resampled(objective)]
+        draws = np.exp(self._on(np.array([log(max(n, 1))]), self._resampled(objective)))
         low, high = np.percentile(draws, BAND)
         value = self.at(n, objective)
         outside = not self.sizes[0] <= n <= self.sizes[-1]
         return Prediction(value, min(float(low), value), max(float(high), value), outside)
 
-    def resampled(self, objective: Objective = "median", seed: int = 5090) -> list[tuple[list[float], list[float]]]:
-        """The curve's line for each of RESAMPLES bootstrap draws."""
+    def _on(self, grid: Array, lines: Array) -> Array:
+        """Lines through this curve's sizes (the last axis of `lines`) at the points of `grid`."""
+        return interpolate(self._xs, lines, grid)
+
+    def _resampled(self, objective: Objective = "median", seed: int = 5090) -> Array:
+        """Bootstrap draws of the line: [RESAMPLES, sizes]."""
         rng, quantile = np.random.default_rng(seed), _QUANTILES[objective]
-        rows: list[NDArray[np.float64]] = []
+        columns = []
         for n in self.sizes:
             values = np.asarray(self.samples[n], np.float64)
             picks = rng.integers(0, values.size, (RESAMPLES, values.size))
-            rows.append(np.log(np.percentile(values[picks], quantile, axis=1)))
-        xs = [log(n) for n in self.sizes]
-        return [(xs, monotone([float(row[k]) for row in rows])) for k in range(RESAMPLES)]
+            columns.append(np.log(np.percentile(values[picks], quantile, axis=1)))
+        return np.array([monotone(row) for row in np.stack(columns, axis=1).tolist()])
 
     def violations(self, least: float = 0.05) -> list[tuple[int, int, float]]:
         """Neighbours whose medians fall by more than `least`: (n, next n, fall). A sign of a mistuned window."""
@@ -102,16 +113,17 @@ def monotone(values: Sequence[float]) -> list[float]:
     return [value for value, count in pools for _ in range(count)]
 
 
-def interpolate(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
-    """Piecewise linear; beyond the ends the last slope, kept between 0 and 1."""
+def interpolate(xs: Array, ys: Array, at: Array) -> Array:
+    """Piecewise linear through (xs, ys), for one line or many (the last axis); beyond the ends the last slope goes on,
+    kept between 0 and 1.
+    """
     if len(xs) == 1:
-        return ys[0]
-    k = min(max(bisect_left(xs, x), 1), len(xs) - 1)
-    slope = (ys[k] - ys[k - 1]) / (xs[k] - xs[k - 1])
-    if x < xs[0] or x > xs[-1]:
-        slope = min(max(slope, 0.0), 1.0)
-    base = k if x > xs[-1] else k - 1
-    return ys[base] + slope * (x - xs[base])
+        return np.broadcast_to(ys[..., :1], (*ys.shape[:-1], len(at)))
+    k = np.clip(np.searchsorted(xs, at), 1, len(xs) - 1)
+    slope = (ys[..., k] - ys[..., k - 1]) / (xs[k] - xs[k - 1])
+    slope = np.where((at < xs[0]) | (at > xs[-1]), np.clip(slope, 0.0, 1.0), slope)
+    base = np.where(at > xs[-1], k, k - 1)
+    return np.asarray(ys[..., base] + slope * (at - xs[base]))
 
 
 @dataclass(frozen=True)
@@ -124,20 +136,28 @@ class Boundary:
     high: float
 
 
-def boundaries(cpu: CostCurve, gpu: CostCurve, objective: Objective = "median") -> list[Boundary]:
-    """Where the choice changes, in rising n, starting from `side_of` the smallest size."""
+def crossings(cpu: CostCurve, gpu: CostCurve, objective: Objective = "median") -> list[tuple[int, str]]:
+    """(n, side above n) where the choice changes, in rising n, starting from `side_of` the smallest size."""
     grid = _grid(cpu, gpu)
-    middle = _advantage(cpu._lines[objective], gpu._lines[objective], grid)
-    found = _changes(grid, middle)
+    ahead = _advantage(cpu._on(grid, cpu._line(objective)), gpu._on(grid, gpu._line(objective)))
+    return [(round(exp(at)), after) for at, after in _changes(grid, ahead)]
+
+
+def boundaries(cpu: CostCurve, gpu: CostCurve, objective: Objective = "median") -> list[Boundary]:
+    """The crossings with their bands, by bootstrap: some 30 ms."""
+    found = crossings(cpu, gpu, objective)
     if not found:
         return []
-    pairs = zip(cpu.resampled(objective), gpu.resampled(objective, seed=5091), strict=True)
-    draws = [_changes(grid, _advantage(a, b, grid)) for a, b in pairs]
+    grid = _grid(cpu, gpu)
+    draws = cpu._on(grid, cpu._resampled(objective)), gpu._on(grid, gpu._resampled(objective, seed=5091))
+    changes = [_changes(grid, row) for row in _advantage(*draws)]
     result = []
-    for at, after in found:
-        near = [min((x for x, side in draw if side == after), key=lambda x: abs(x - at), default=at) for draw in draws]
+    for n, after in found:
+        at = log(n)
+        near = [
+            min((x for x, side in draw if side == after), key=lambda x: abs(x - at), default=at) for draw in changes
+        ]
         low, high = np.exp(np.percentile(near, BAND))
-        n = round(exp(at))
         result.append(Boundary(n, after, min(float(low), n), max(float(high), n)))
     return result
 
@@ -152,27 +172,23 @@ def regret(chosen: float, best: float) -> float:
     return chosen / best - 1
 
 
-def _grid(cpu: CostCurve, gpu: CostCurve) -> NDArray[np.float64]:
+def _grid(cpu: CostCurve, gpu: CostCurve) -> Array:
     low = max(1, min(cpu.sizes[0], gpu.sizes[0]))
     high = max(cpu.sizes[-1], gpu.sizes[-1])
     steps = max(2, round(GRID * log(high / low, 2)) + 1)
     return np.linspace(log(low), log(high), steps)
 
 
-Line = tuple[Sequence[float], Sequence[float]]
-
-
-def _advantage(cpu: Line, gpu: Line, grid: NDArray[np.float64]) -> list[float]:
+def _advantage(cpu: Array, gpu: Array) -> Array:
     """log(cpu / gpu) less the dead zone: positive where the GPU is taken."""
-    return [interpolate(*cpu, float(x)) - interpolate(*gpu, float(x)) - log(1 + DEAD_ZONE) for x in grid]
+    return cpu - gpu - log(1 + DEAD_ZONE)
 
 
-def _changes(grid: NDArray[np.float64], ahead: Sequence[float]) -> list[tuple[float, str]]:
+def _changes(grid: Array, ahead: Array) -> list[tuple[float, str]]:
     """(log n, side after) at each change of sign, placed linearly between grid points."""
     found = []
-    for k in range(len(ahead) - 1):
-        left, right = ahead[k], ahead[k + 1]
-        if (left > 0) != (right > 0):
-            at = float(grid[k]) + (float(grid[k + 1]) - float(grid[k])) * left / (left - right)
-            found.append((at, "cuda" if right > 0 else "cpu"))
+    for k in np.flatnonzero((ahead[:-1] > 0) != (ahead[1:] > 0)):
+        left, right = float(ahead[k]), float(ahead[k + 1])
+        at = float(grid[k]) + float(grid[k + 1] - grid[k]) * left / (left - right)
+        found.append((at, "cuda" if right > 0 else "cpu"))
     return found

@@ -16,6 +16,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from .. import jsontext
@@ -92,7 +93,7 @@ class Profile:
     notes: tuple[str, ...] = ()
     origin: str = ""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Eight hex digits that name the measurements."""
         return hashlib.sha256(to_json(self).encode()).hexdigest()[:8]
