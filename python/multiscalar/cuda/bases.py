@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -243,8 +242,7 @@ def added(curve: Curve, left: Outcome, right: Outcome) -> Outcome:
     )
     one, two = left.run, right.run
     phases = {name: one.phases_ns.get(name, 0) + two.phases_ns.get(name, 0) for name in two.phases_ns}
-    run = replace(
-        two,
+    run = two._replace(
         n=one.n + two.n,
         wall_ns=one.wall_ns + two.wall_ns,
         phases_ns=phases,
@@ -257,7 +255,7 @@ def added(curve: Curve, left: Outcome, right: Outcome) -> Outcome:
 
 def nothing(curve: Curve) -> Outcome:
     """The sum over no terms."""
-    return Outcome(0, 0, True, RunInfo(backend="cuda", device="", curve=curve.name, n=0))
+    return Outcome(0, 0, True, RunInfo(backend="cuda", device="", curve=curve.name, n=0, phases_ns={}, evidence={}))
 
 
 def _parts(run: RunInfo) -> int:

@@ -18,7 +18,7 @@ from ..errors import OptionError, ShapeError
 from ..settings import setting
 from . import operands
 from .backend import Backend, MsmOptions, Prepared, PrepareOptions, Request
-from .select import Selection, carry_out, point_of, select
+from .select import Selection, carry_out, point_of, select, strictly
 
 Scalars = Any  # uint64[n, 4], bool or uint8/16/32/64 [n], device arrays, ScalarArray, sequence of ints
 Batch = list[Scalars] | tuple[Scalars, ...]
@@ -65,7 +65,8 @@ class Bases:
         self._points = operands.points_operand(
             points, self._curve, form=form, check=check, assume_subgroup=assume_subgroup
         )
-        self._asked = setting("backend", backend)
+        self._backend = setting("backend", backend)
+        self._strict = None if self._backend == "auto" else strictly(self._backend)
         self._options = PrepareOptions(
             threads=setting("threads", threads),
             isa=setting("isa", isa),
@@ -91,7 +92,8 @@ class Bases:
         return found
 
     def _select(self, n: int, batch: int, values: tuple[object, ...], threads: int | None) -> Selection:
-        asked = None if self._asked == "auto" else self._asked
+        if self._strict is not None:
+            return self._strict
 
         def request() -> Request:
             return Request(
@@ -99,7 +101,7 @@ class Bases:
                 precompute=self._options.precompute, scalar_bits=_bits(values), threads=threads,
             )  # fmt: skip
 
-        return select(asked, request, values)
+        return select(None, request, values)
 
     @property
     def curve(self) -> Curve:
@@ -145,20 +147,18 @@ class Bases:
         `ShapeError`, `OptionError`, `OutOfMemoryError`, `DeviceError`, `CancelledError`.
         """
         batch = operands.vectors_of(scalars)
-        vectors = [
-            operands.scalars_operand(vector, self._curve, form=scalar_form, reduce=reduce)
-            for vector in ([scalars] if batch is None else batch)
-        ]
+        given = [scalars] if batch is None else batch
+        vectors = [operands.scalars_operand(vector, self._curve, form=scalar_form, reduce=reduce) for vector in given]
         options = _options(threads, window, path, reduce, endomorphism, stop, self._options, own_bases)
         lengths = [len(vector) for vector in vectors]
+        longest = max(lengths, default=0)
         if own_bases:
             operands.fit_own(len(self), lengths)
         else:
-            for length in lengths:
-                operands.fit(len(self), length)
+            operands.fit(len(self), longest)
         if not vectors:
             return []
-        selection = self._select(max(lengths), len(vectors), (self._points, *vectors), options.threads)
+        selection = self._select(longest, len(vectors), (self._points, *vectors), options.threads)
         outcomes, fallback = carry_out(selection, lambda backend: self._prepared(backend).msm(vectors, options))
         points = [point_of(outcome, self._curve, selection, fallback) for outcome in outcomes]
         return points[0] if batch is None else points

@@ -8,7 +8,6 @@ lengths before it calls; a backend checks data only where it must touch them any
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from .run import RunInfo
@@ -26,8 +25,7 @@ class Availability(NamedTuple):
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrepareOptions:
+class PrepareOptions(NamedTuple):
     """How bases are prepared. None means: the backend decides."""
 
     threads: int | None = None
@@ -36,8 +34,7 @@ class PrepareOptions:
     devices: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MsmOptions:
+class MsmOptions(NamedTuple):
     """How one multiplication runs. None means: the backend's cost model decides."""
 
     threads: int | None = None

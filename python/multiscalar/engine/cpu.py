@@ -16,7 +16,7 @@ from .. import _core, memory
 from ..arrays import DeviceArray, Form, PointArray, ScalarArray
 from ..curves import Curve
 from ..errors import InputError
-from ..failures import translated
+from ..failures import translate, translated
 from .backend import Availability, MsmOptions, Outcome, PrepareOptions
 from .run import RunInfo
 
@@ -27,9 +27,7 @@ _KINDS: Final = {
     np.dtype(np.uint32): "u32",
     np.dtype(np.uint64): "u64",
 }
-_PHASES: Final = ("scalars", "buckets", "combine")
 _SCRATCH: Final = 40  # bytes a term of digits, queues and copies that the core takes at its peak
-_COUNTS: Final = ("additions", "inversions", "projective")
 
 
 def _on_host(operand: object) -> None:
@@ -101,12 +99,16 @@ class CpuBases:
         if kind == "bool":
             data = data.view(np.uint8)
         started = time.perf_counter_ns()
-        with translated(self._curve):
+        try:
             x, y, is_infinity, facts = self._bases.msm(
                 data, kind, options.threads or 0, options.reduce, options.window, options.path,
                 options.endomorphism, options.stop,
             )  # fmt: skip
+        except _core.Failure as failure:
+            raise translate(failure, self._curve) from None
         path, isa, window, windows, endomorphism, threads, terms, phases, counts = facts
+        reading, adding, combining = phases
+        additions, inversions, projective = counts
         run = RunInfo(
             backend="cpu",
             device="cpu",
@@ -118,15 +120,20 @@ class CpuBases:
             path=path,
             window=window,
             wall_ns=time.perf_counter_ns() - started,
-            phases_ns=dict(zip(_PHASES, phases, strict=True)),
+            phases_ns={"scalars": reading, "buckets": adding, "combine": combining},
             evidence={
                 "windows": windows,
                 "endomorphism": endomorphism,
                 "terms": terms,
-                **dict(zip(_COUNTS, counts, strict=True)),
+                "additions": additions,
+                "inversions": inversions,
+                "projective": projective,
             },
         )
         return Outcome(int.from_bytes(x, "little"), int.from_bytes(y, "little"), is_infinity, run)
+
+
+_USABLE: Final = Availability(True)
 
 
 class CpuBackend:
@@ -136,7 +143,7 @@ class CpuBackend:
 
     def availability(self) -> Availability:
         """Always usable: every CPU runs the 64-bit path."""
-        return Availability(True)
+        return _USABLE
 
     def prepare(self, points: PointArray | DeviceArray, options: PrepareOptions) -> CpuBases:
         """Bases in the core's form; makes the pending check in the same pass."""

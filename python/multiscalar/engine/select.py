@@ -24,11 +24,16 @@ class Selection(NamedTuple):
     strict: bool
 
 
+def strictly(name: str) -> Selection:
+    """That backend or an error."""
+    return Selection(name, "", True)
+
+
 def select(asked: str | None, request: Callable[[], Request], operands: tuple[object, ...]) -> Selection:
     """Argument > using > environment > chooser. Data on a device stay there."""
     name = setting("backend", asked)
     if name != "auto":
-        return Selection(name, "", True)
+        return strictly(name)
     if any(isinstance(operand, DeviceArray) for operand in operands):
         return Selection("cuda", "the data are on a device", True)
     policy = registry.chooser()
@@ -53,6 +58,7 @@ def carry_out(selection: Selection, work: Callable[[Backend], Result]) -> tuple[
 
 def point_of(outcome: Outcome, curve: Curve, selection: Selection, fallback: str | None) -> Point:
     """The public result, marked with the choice and the fallback."""
+    run = outcome.run
     if selection.reason or fallback:
-        outcome.run.mark(selection.reason, fallback)
-    return Point(curve, outcome.x, outcome.y, is_infinity=outcome.is_infinity, run=outcome.run)
+        run = run._replace(choice=selection.reason, fallback_reason=fallback)
+    return Point(curve, outcome.x, outcome.y, is_infinity=outcome.is_infinity, run=run)

@@ -30,36 +30,48 @@ impl<C: CurveParams> Jacobian<C> {
     /// 2 P. A point with y = 0 has order two: Z becomes 0 by itself.
     #[inline]
     pub fn double(&self) -> Self {
-        let xx = self.x.square();
+        self.double_by(|a, b| a * b)
+    }
+
+    /// 2 P with the given multiplication: see [`Field::mul_inline`].
+    #[inline(always)]
+    pub(crate) fn double_by(&self, mul: impl Fn(C::Field, C::Field) -> C::Field) -> Self {
+        let xx = mul(self.x, self.x);
         let slope = xx + xx.half();
-        let yy = self.y.square();
-        let v = self.x * yy;
-        let x = slope.square() - v.double();
-        let y = slope * (v - x) - yy.square();
-        Self { x, y, z: self.y * self.z }
+        let yy = mul(self.y, self.y);
+        let v = mul(self.x, yy);
+        let x = mul(slope, slope) - v.double();
+        let y = mul(slope, v - x) - mul(yy, yy);
+        Self { x, y, z: mul(self.y, self.z) }
     }
 
     /// P + Q for affine Q.
     #[inline]
     pub fn add_affine(&self, other: &Affine<C>) -> Self {
+        self.add_affine_by(other, |a, b| a * b)
+    }
+
+    /// P + Q with the given multiplication.
+    #[inline(always)]
+    pub(crate) fn add_affine_by(&self, other: &Affine<C>, mul: impl Fn(C::Field, C::Field) -> C::Field) -> Self {
         if other.is_infinity() {
             return *self;
         }
         if self.is_infinity() {
             return (*other).into();
         }
-        let zz = self.z.square();
-        let h = other.x * zz - self.x;
-        let r = other.y * self.z * zz - self.y;
+        let zz = mul(self.z, self.z);
+        let h = mul(other.x, zz) - self.x;
+        let r = mul(mul(other.y, self.z), zz) - self.y;
         if h.is_zero() {
             return if r.is_zero() { self.double() } else { Self::INFINITY };
         }
-        let hh = h.square();
-        let hhh = h * hh;
-        let v = self.x * hh;
-        let x = r.square() - hhh - v.double();
-        let y = r * (v - x) - self.y * hhh;
-        Self { x, y, z: self.z * h }
+        let hh = mul(h, h);
+        let hhh = mul(h, hh);
+        let v = mul(self.x, hh);
+        let x = mul(r, r) - hhh - v.double();
+        let y = mul(r, v - x) - mul(self.y, hhh);
+        Self { x, y, z: mul(self.z, h) }
     }
 
     /// P + Q.
