@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import multiscalar as ms
 import pytest
 from multiscalar.dispatch import chooser as rules
 from multiscalar.dispatch import explain as explaining
-from multiscalar.dispatch import store
-from multiscalar.dispatch.model import CostCurve
-from multiscalar.dispatch.profile import Machine, Profile, Series
+from multiscalar.dispatch import meter, store
+from multiscalar.dispatch.model import CostCurve, side_of
+from multiscalar.dispatch.profile import Machine, Profile, Series, from_json
 from multiscalar.engine import registry
 from multiscalar.engine.backend import Availability, Request
+from multiscalar.settings import setting
 
 from . import machines
 
@@ -96,18 +100,19 @@ def test_after_the_first_a_decision_looks_nothing_up(
     assert [policy.choose(request(n)) for n in (1, 10_000, 1 << 20)] == first
 
 
-@pytest.mark.parametrize("variable", ["CROSSOVER", "PROFILE", "STATE_DIR", "OBJECTIVE", "THREADS"])
+@pytest.mark.parametrize("variable", ["CROSSOVER", "PROFILE", "STATE_DIR", "OBJECTIVE", "THREADS", "ISA"])
 def test_every_setting_it_rests_on_is_watched(
     policy: rules.ProfileChooser, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
 ) -> None:
     policy.choose(request(65_536))
-    before = policy._policy
+    before = policy._policies[0]
     policy.choose(request(65_536))
-    assert policy._policy is before
-    values = {"CROSSOVER": "5", "PROFILE": "off", "STATE_DIR": str(tmp_path / "other"), "OBJECTIVE": "p95"}
+    assert policy._policies[0] is before
+    other = str(tmp_path / "other")
+    values = {"CROSSOVER": "5", "PROFILE": "off", "STATE_DIR": other, "OBJECTIVE": "p95", "ISA": "scalar"}
     monkeypatch.setenv(f"MULTISCALAR_{variable}", values.get(variable, "1"))
     policy.choose(request(65_536))
-    assert policy._policy is not before
+    assert policy._policies[0] is not before
 
 
 def test_batches_of_all_sizes_are_not_all_remembered(
@@ -116,8 +121,7 @@ def test_batches_of_all_sizes_are_not_all_remembered(
     monkeypatch.setattr(rules, "_MOST_KINDS", 8)
     choices = {policy.choose(request(65_536, batch=batch)).backend for batch in range(1, 50)}
     assert choices == {"cuda"}
-    assert policy._policy is not None
-    assert len(policy._policy.decisions) <= 8
+    assert len(policy._policies[0].decisions) <= 8
 
 
 def test_a_cap_on_threads_has_its_own_curves(policy: rules.ProfileChooser) -> None:
@@ -129,6 +133,88 @@ def test_a_cap_on_threads_has_its_own_curves(policy: rules.ProfileChooser) -> No
     store.save(Profile(HERE, "2026-11-30T00:00:00+00:00", curves))
     fresh = rules.ProfileChooser()
     assert [fresh.choose(request(4096, threads=t)).backend for t in (1, 2, None)] == ["cuda", "cpu", "cpu"]
+
+
+def test_a_first_call_with_other_threads_settles_nothing(
+    policy: rules.ProfileChooser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads and instruction set are facts of the machine that a profile is found by."""
+    monkeypatch.setattr(rules, "this_machine", lambda: replace(HERE, threads=setting("threads") or 2, gpu="GPU Y"))
+    store.save(machines.profile_of(machines.story_1(), replace(HERE, gpu="GPU Y")))
+    with ms.using(threads=1):
+        assert policy.choose(request(65_536)) == ("cpu", "no profile: CPU")
+    assert policy.choose(request(65_536)).backend == "cuda"
+
+
+def test_settings_in_turn_read_the_profile_once_each(
+    policy: rules.ProfileChooser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, found = [], rules.find
+    monkeypatch.setattr(rules, "find", lambda machine: read.append(machine) or found(machine))
+    for _ in range(10):
+        assert policy.choose(request(65_536)).backend == "cuda"
+        with ms.using(profile="off"):
+            assert policy.choose(request(65_536)).backend == "cpu"
+    assert len(read) == 2
+    for cutoff in range(100):
+        with ms.using(crossover=cutoff):
+            policy.choose(request(65_536))
+    assert len(policy._policies) == rules._MOST_POLICIES
+
+
+def test_threads_with_settings_of_their_own_keep_them(policy: rules.ProfileChooser) -> None:
+    """Two objectives of the unstable GPU disagree; no thread may be answered by another's."""
+    store.save(machines.profile_of(machines.story_2(), HERE))
+    wanted = {"median": "cuda", "p95": "cpu"}
+    start = Barrier(4)
+
+    def choose(objective: str) -> set[str]:
+        with ms.using(objective=objective):
+            start.wait(timeout=60)
+            return {policy.choose(request(1 << 20, batch=batch)).backend for batch in range(1, 200)}
+
+    with ThreadPoolExecutor(4) as pool:
+        for objective, chosen in [(name, pool.submit(choose, name)) for name in (*wanted, *wanted)]:
+            assert chosen.result(timeout=60) == {wanted[objective]}
+
+
+SHIPPED = sorted((Path(rules.__file__).parent / "profiles").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_profile_chooses_by_medians_and_draws_nothing(
+    policy: rules.ProfileChooser, monkeypatch: pytest.MonkeyPatch, path: Path
+) -> None:
+    """Bands cost a hundred times what a choice needs; batches that share a series share its crossings."""
+    profile = from_json(path.read_text(encoding="utf-8"), "shipped")
+
+    def drawn(*_: object) -> None:
+        raise AssertionError("a choice drew a bootstrap")
+
+    worked_out, found = [], rules.crossings
+    monkeypatch.setattr(rules, "find", lambda machine: profile)
+    monkeypatch.setattr(CostCurve, "_resampled", drawn)
+    monkeypatch.setattr(rules, "crossings", lambda *pair: worked_out.append(pair) or found(*pair))
+    for series in {replace(series, backend="cpu") for series in profile.curves}:
+        pair = profile.pair(series)
+        assert pair is not None
+        asked = Request(series.curve, 1, series.scope, series.batch, threads=series.threads or None)
+        edges = policy.decision(asked).at
+        for n in (round(1.3**k) for k in range(1, 64)):
+            if all(abs(n / edge - 1) > 0.02 for edge in edges):
+                assert policy.choose(asked._replace(n=n)).backend == side_of(*pair, n), (series, n)
+        for batch in range(1, 40):
+            policy.choose(asked._replace(batch=batch))
+    assert len(worked_out) <= len(profile.curves) // 2
+
+
+def test_narrow_scalars_are_measured_under_the_name_they_are_asked_by() -> None:
+    curve = ms.curve("bn254")
+    for name, shape in meter.SHAPES.items():
+        bits = curve.random_scalars(3, 1, shape).bits
+        assert rules.series_of(request(3, scalar_bits=bits)).scalars == name
+        sample = meter.EngineMeter().open(Series("bn254", "cpu", scalars=name), 3)
+        assert sample() > 0
 
 
 def test_explain_says_it_all(policy: rules.ProfileChooser) -> None:

@@ -27,6 +27,7 @@ log = logging.getLogger("multiscalar.dispatch")
 FULL_BITS: Final = 200  # scalars above this are "full"; narrow ones have series of their own where measured
 CPU: Final = "cpu"
 _MOST_KINDS: Final = 4096  # kinds of calls remembered; batches may have any size
+_MOST_POLICIES: Final = 8  # settings remembered: threads that compute side by side may each have their own
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Policy:
     state: tuple[object, ...]
     cutoff: int | None
     decisions: dict[tuple[object, ...], Decision] = field(default_factory=dict)
+    worked_out: dict[Series, Decision] = field(default_factory=dict)
 
     @cached_property
     def profile(self) -> Profile | None:
@@ -64,7 +66,7 @@ class Policy:
         if found is None:
             if len(self.decisions) >= _MOST_KINDS:
                 self.decisions.clear()
-            found = self.decisions[kind] = decide(self.profile, request)
+            found = self.decisions[kind] = decide(self.profile, request, self.worked_out)
         return found
 
 
@@ -72,13 +74,12 @@ class ProfileChooser:
     """`engine.backend.Chooser` on the profile of this machine."""
 
     def __init__(self) -> None:
-        self._policy: Policy | None = None
+        self._policies: tuple[Policy, ...] = ()  # the last one used first; replaced, never changed
 
     def choose(self, request: Request) -> Choice:
         """The backend for this call, with the reason in a few words."""
-        policy = self._policy
-        if policy is None or policy.state != _state():
-            policy = self._read()
+        policies = self._policies
+        policy = policies[0] if policies and policies[0].state == _state() else self._current()
         if policy.cutoff is not None:
             side = CPU if request.n <= policy.cutoff else "cuda"
             return Choice(side, f"cutoff {policy.cutoff} set by the caller: n = {request.n}")
@@ -94,12 +95,14 @@ class ProfileChooser:
         return self._current().profile
 
     def _current(self) -> Policy:
-        policy = self._policy
-        return policy if policy is not None and policy.state == _state() else self._read()
-
-    def _read(self) -> Policy:
-        """Settings and profile read anew. Two threads may both do so: each policy is whole, and the last one stays."""
-        self._policy = policy = Policy(_state(), setting("crossover"))
+        """The policy of the settings in force, which are read anew where they are new. Of two threads that do so at
+        once the last one's list stays, and each goes on with a policy of its own settings."""
+        state, known = _state(), self._policies
+        policy = next((policy for policy in known if policy.state == state), None)
+        if policy is None:
+            policy = Policy(state, setting("crossover"))
+        others = [other for other in known if other is not policy]
+        self._policies = (policy, *others[: _MOST_POLICIES - 1])
         return policy
 
 
@@ -125,8 +128,9 @@ def _octave(batch: int) -> int:
     return 1 << (batch.bit_length() - 1) if batch > 0 else 1
 
 
-def decide(profile: Profile | None, request: Request) -> Decision:
-    """Boundaries for calls like `request`, from the nearest series that was measured."""
+def decide(profile: Profile | None, request: Request, worked_out: dict[Series, Decision]) -> Decision:
+    """Boundaries for calls like `request`, from the nearest series that was measured. `worked_out`: those at hand, by
+    series; kinds of calls that share a series share its decision."""
     if profile is None:
         return _always(CPU, "no profile: CPU")
     pair, used = nearest(profile, series_of(request))
@@ -134,12 +138,17 @@ def decide(profile: Profile | None, request: Request) -> Decision:
         return _always(CPU, f"profile {profile.id}: measured without a GPU")
     if pair is None or used is None:
         return _always(CPU, f"profile {profile.id} has no series for this call: CPU")
-    objective = setting("objective")
+    if used not in worked_out:
+        worked_out[used] = _between(profile.id, pair, setting("objective"))
+    return worked_out[used]
+
+
+def _between(profile: str, pair: tuple[CostCurve, CostCurve], objective: Objective) -> Decision:
     found = crossings(*pair, objective)
     at = tuple(n for n, _ in found)
     sides = [side_of(*pair, pair[0].sizes[0], objective), *(after for _, after in found)]
     # The reason names the boundary below or above which n lies.
-    words = [f"profile {profile.id}: {_span(at, k)}" for k in range(len(sides))]
+    words = [f"profile {profile}: {_span(at, k)}" for k in range(len(sides))]
     return Decision(at, tuple(map(Choice, sides, words)), pair, objective)
 
 

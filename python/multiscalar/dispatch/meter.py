@@ -15,6 +15,10 @@ from .calibrate import NotAttested
 from .profile import Series
 
 WARM_UPS = 2
+# Scalars of a series (`chooser.series_of`) -> the shape that is measured for it: narrow ones as arrays of their type.
+SHAPES = {
+    "1-bit": "bool", "8-bit": "uint8", "16-bit": "uint16", "32-bit": "uint32", "64-bit": "uint64", "full": "uniform"
+}  # fmt: skip
 
 
 class EngineMeter:
@@ -28,7 +32,7 @@ class EngineMeter:
         """A warmed-up call of `series` at n; each call of the result checks, attests and times one sample in us."""
         curve = find_curve(series.curve)
         points = self._prefix(series.curve, n)
-        scalars = curve.random_scalars(n, self._seed, _SHAPES.get(series.scalars, "uniform"))
+        scalars = curve.random_scalars(n, self._seed, SHAPES[series.scalars])
         expected = curve.expected_sum(points, scalars)
         call = self._bind(series, points, scalars)
 
@@ -67,9 +71,6 @@ class EngineMeter:
         if series.batch > 1:
             return lambda: list(bases.msm([vector] * series.batch))
         return lambda: [bases.msm(vector)]
-
-
-_SHAPES = {"1-bit": "bits", "8-bit": "bytes", "full": "uniform"}
 
 
 def _attest(series: Series, n: int, result: Point, expected: Point) -> None:
