@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
-from test_bench import gpu_is_here, msm, table
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
+from tests.lab import stories
 
-import stories
+from .test_bench import gpu_is_here, msm, table
 
 
 def write(path, measured_lines):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-FAKES = Path(__file__).parent / "fake_peers"
-sys.path.insert(0, str(FAKES))
+from multiscalar._tables import CURVES
 
-import plain  # noqa: E402  the test peers' arithmetic is the oracle here
-from multiscalar._tables import CURVES  # noqa: E402
+from .fake_peers import plain  # the test peers' arithmetic is the oracle here
+
+FAKES = Path(__file__).parent / "fake_peers"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-import stories
 from multiscalar.lab.compare import Verdict, compare_paths, compare_records, judge
 from multiscalar.lab.crossover import crossings
 from multiscalar.lab.formats import Format, render
@@ -20,6 +19,8 @@ from multiscalar.lab.rows import rows
 from multiscalar.lab.sizes import parse_sizes, size_text
 from multiscalar.lab.stories.cutoff import cutoff_text, find_cutoff, series
 from multiscalar.lab.stories.stability import stability_advice, stability_table
+
+from . import stories
 
 
 def noisy(value, seed, count=15, spread=0.02):

@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-import traces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from multiscalar.lab.diagnose.attribute import diagnose
@@ -15,6 +14,8 @@ from multiscalar.lab.diagnose.rules import Cause
 from multiscalar.lab.diagnose.trace import Timed, Trace, trace_of
 from multiscalar.lab.record import Cell, Measurements
 from multiscalar.lab.telemetry.reading import Reading
+
+from . import traces
 
 
 def shares(diagnosis):

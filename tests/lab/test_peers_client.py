@@ -12,7 +12,8 @@ import pytest
 from multiscalar.lab.peers import Fault, FaultKind, Hello, Peer, RunAnswer, open_program
 from multiscalar.lab.peers.process import PeerProcess
 from multiscalar.lab.peers.protocol import parse_object, parse_run
-from peer_inputs import FAKES, Workload, usual, workload
+
+from .peer_inputs import FAKES, Workload, usual, workload
 
 GOOD_RUN = {
     "samples": [{"wall_ns": 5, "cpu_ns": 4}],

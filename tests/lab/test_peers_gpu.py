@@ -25,7 +25,8 @@ from multiscalar.lab.peers.build import carried_folder, find_built, program_of, 
 from multiscalar.lab.peers.dispatching import CUTOFF, DispatchingPeer
 from multiscalar.lab.peers.recipes import Recipe
 from multiscalar.lab.peers.registry import PEERS, PROVER
-from peer_inputs import FAKES, usual, workload
+
+from .peer_inputs import FAKES, usual, workload
 
 
 def fake(name: str) -> Peer:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from multiscalar.lab.peers import Fault, FaultKind, Peer, RunAnswer, open_peer
 from multiscalar.lab.peers.registry import PEERS
-from peer_inputs import edges, usual, workload
+
+from .peer_inputs import edges, usual, workload
 
 CELLS = [(spec.name, curve) for spec in PEERS.values() if spec.place == "cpu" for curve in spec.curves]
 

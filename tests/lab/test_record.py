@@ -7,12 +7,15 @@ import json
 from pathlib import Path
 
 import pytest
-import stories
 from multiscalar.lab.check import Level, check
 from multiscalar.lab.record import Record, RecordError, gather, read_lines, read_record
 from multiscalar.lab.rows import rows
 from multiscalar.lab.schema import schema_fault
+from multiscalar.lab.status import Status
 from multiscalar.lab.subject import Evidence, Sample
+
+from . import stories
+from .fakes import Failing, Fake
 
 GOOD = [
     stories.run_line(),
@@ -185,9 +188,6 @@ def test_binary_junk_is_refused(tmp_path):
 
 
 def test_every_line_we_write_fits_the_published_schema(run):
-    from conftest import Failing, Fake
-    from multiscalar.lab.status import Status
-
     record = Record()
     run(Fake(), Failing("prepare", Status.UNAVAILABLE), record=record)
     assert [schema_fault(json.loads(json.dumps(line))) for line in record.lines if line["kind"] != "run"] == [None] * (

@@ -6,7 +6,6 @@ import itertools
 from pathlib import Path
 
 import pytest
-from conftest import Failing, Fake, plain_case
 from multiscalar.lab.record import Record, gather, read_record
 from multiscalar.lab.rows import rows
 from multiscalar.lab.runner import Runner
@@ -14,6 +13,8 @@ from multiscalar.lab.status import Status, exit_code
 from multiscalar.lab.stopping import Stopping
 from multiscalar.lab.subject import Evidence, Place
 from multiscalar.lab.warmup import Warmup
+
+from .fakes import Failing, Fake, plain_case
 
 
 def only(measurements):

@@ -8,6 +8,8 @@ from multiscalar.lab.stats import Outlier, classify, median_interval, ratio_inte
 from multiscalar.lab.stopping import Stopping
 from multiscalar.lab.warmup import Warmup, warm
 
+from .fakes import Fake
+
 
 def test_interval_covers_the_true_median_about_as_often_as_it_says():
     rng = np.random.default_rng(1)
@@ -77,8 +79,6 @@ def test_fixed_count_stops_at_the_count_or_at_the_limit():
 
 
 def test_warm_up_waits_for_the_plateau_and_gives_up_at_its_bound():
-    from conftest import Fake
-
     ramp = iter([345, 700, 1200, 1900, 1980, 1980, 1980])
     samples, report = warm(Fake(), Warmup(1, plateau=True), lambda: float(next(ramp)))
     assert (report.calls, report.plateau, report.signal) == (6, True, "clock")
@@ -90,7 +90,5 @@ def test_warm_up_waits_for_the_plateau_and_gives_up_at_its_bound():
 
 
 def test_warm_up_without_a_clock_uses_the_calls_own_time():
-    from conftest import Fake
-
     _, report = warm(Fake(wall_ns=lambda i: 9_000_000 if i < 2 else 1_000_000), Warmup(1, plateau=True))
     assert (report.signal, report.calls, report.plateau) == ("call-time", 5, True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import pytest
-from conftest import plain_case
 from multiscalar.lab.check import Level, check
 from multiscalar.lab.diagnose.rules import Cause
 from multiscalar.lab.diagnose.words import diagnosis_text
@@ -20,7 +19,9 @@ from multiscalar.lab.subject import Place, Scope
 from multiscalar.lab.subjects.peer import ProgramSubject, own_program
 from multiscalar.lab.treatments.catalogue import Patient
 from multiscalar.lab.treatments.outcome import Outcome, Spread, judge_treatment, spread_of
-from peer_inputs import FAKES
+
+from .fakes import plain_case
+from .peer_inputs import FAKES
 
 CASE = Question(curve="bn254", n=5, scope=Scope.RESIDENT_BASES, threads=1)
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import snarkvm_oracle as oracle
 from multiscalar.lab.peers.faults import Fault
 from multiscalar.varuna import keys, srs, workloads
 from multiscalar.varuna.keys import ProvingKey
 from multiscalar.varuna.r1cs import Assignment, R1cs
 from multiscalar.varuna.srs import Srs
+
+from . import snarkvm_oracle as oracle
 
 Small = tuple[R1cs, Assignment]
 

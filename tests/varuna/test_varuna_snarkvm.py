@@ -13,7 +13,8 @@ from multiscalar.varuna.provingkey import read_proving_key
 from multiscalar.varuna.r1cs import Assignment, R1cs
 from multiscalar.varuna.srs import Srs
 from multiscalar.varuna.version import Version
-from snarkvm_oracle import SnarkVm
+
+from .snarkvm_oracle import SnarkVm
 
 VERSIONS = list(Version)
 
