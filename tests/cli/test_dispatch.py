@@ -60,3 +60,16 @@ def test_bad_usage(msm, command: str, code: int, word: str) -> None:  # type: ig
     assert done.returncode == code, done.stderr
     assert word in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("msm explain --plot {0}/x.svg", "no profile"),
+        ("msm explain --plot {0}/none/x.svg", "there is no folder"),
+        ("msm explain --plot {0}", "it is a folder"),
+        ("msm calibrate --budget 600 --output {0}/none/p.json", "there is no folder"),
+    ],
+)
+def test_a_file_that_could_not_be_written_is_refused_first(msm, tmp_path: Path, command: str, word: str) -> None:  # type: ignore[no-untyped-def]
+    test_bad_usage(msm, command.format(tmp_path), 2, word)

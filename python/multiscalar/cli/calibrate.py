@@ -41,6 +41,8 @@ def command(
         from .cutoffs import cutoff_for
 
         raise typer.Exit(cutoff_for(for_, quick=quick))
+    if output is not None:
+        o.writable(output)
     try:
         seconds = budget or (QUICK_S if quick else FULL_S)
         outcomes = _measure(o.curve_names(curve), _scopes(scope), seconds, quick, threads)
@@ -56,7 +58,7 @@ def command(
         raise typer.Exit(1)
     profile = _profile(outcomes, bool(unstable))
     if output is not None:
-        output.write_text(to_json(profile), encoding="utf-8")
+        o.write(output, to_json(profile))
         typer.echo(f"profile {profile.id} written to {output}", err=True)
         return
     try:

@@ -27,6 +27,8 @@ def command(
     """Say what `auto` would do for this call on this machine, and why. Measures nothing."""
     from ..dispatch.explain import explain
 
+    if plot is not None:
+        o.writable(plot)
     try:
         found = explain(size, curve, scope=str(scope), batch=batch)
     except MultiscalarError as error:
@@ -35,4 +37,7 @@ def command(
     if plot is not None:
         from ..dispatch.plot import plot_curves
 
-        plot_curves(found, plot)
+        try:
+            plot_curves(found, plot)
+        except (MultiscalarError, OSError) as error:
+            raise o.fail(str(error)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -51,6 +52,8 @@ __all__ = [
     "sizes_of",
     "thread_counts",
     "words",
+    "writable",
+    "write",
 ]
 
 T = TypeVar("T")
@@ -130,6 +133,24 @@ def fail(message: str, code: int = 2) -> typer.Exit:
     """Print one line to stderr and make the exit to raise."""
     typer.echo(f"msm: {message}", err=True)
     return typer.Exit(code)
+
+
+def writable(path: Path) -> Path:
+    """`path`, where a file can be made; else the command ends, before the work whose result would have been lost."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise fail(f"cannot write {path}: there is no folder {folder}")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise fail(f"cannot write {path}: {'it is a folder' if path.is_dir() else 'permission denied'}")
+    return path
+
+
+def write(path: Path, data: str | bytes) -> None:
+    """Write a file, or end the command with the reason."""
+    try:
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+    except OSError as error:
+        raise fail(f"cannot write {path}: {error.strerror or error}", 1) from None
 
 
 def words(text: str | None, parse: Callable[[str], T], accepted: str) -> list[T]:

@@ -77,6 +77,8 @@ def command(
     One line a path on stdout, then its phases in microseconds; with several paths their ratios with intervals. Exit
     1 if a proof was wrong, 3 if something asked for is not to be had.
     """
+    if save is not None:
+        o.writable(Path(f"{save}.proof"))
     warning = version.warning(hiding=hiding)
     if warning:
         typer.echo(f"warning: {warning}", err=True)
@@ -201,7 +203,7 @@ class _Kept:
         inputs = [str(value) for value in integers(self._job.assignment.public)]
         files = {**self._files, "inputs": json.dumps(inputs).encode()}
         for kind, data in files.items():
-            Path(f"{prefix}.{kind}").write_bytes(data)
+            o.write(Path(f"{prefix}.{kind}"), data)
 
 
 def _print(measurements: Measurements, job: Job, several: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import fail
+from .options import fail, writable, write
 from .session import read
 
 __all__ = ["command"]
@@ -21,12 +21,10 @@ def command(
     """Write one HTML page: cost against size, all samples, copy and compute, clocks, diagnosis, machine."""
     from ..lab.report.page import build_report
 
+    writable(out)
     measurements = read(files)
     if not measurements.cells:
         raise fail("the record has no rows")
     text = build_report(measurements, title)
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise fail(f"cannot write {out}: {error}") from None
+    write(out, text)
     typer.echo(f"{out}: {len(text.encode()) / 1000:.0f} kB, {len(measurements.cells)} rows", err=True)
