@@ -59,9 +59,34 @@ def test_saved_proofs_verify_and_altered_ones_do_not(capsys: pytest.CaptureFixtu
     values = json.loads(inputs.read_text())
     inputs.write_text(json.dumps([*values[:-1], "7"]))
     assert run("verify", str(proof), *common) == 1
-    inputs.write_text('["1", "x"]')
-    assert run("verify", str(proof), *common) == 1
-    assert "not a JSON list of numbers" in capsys.readouterr().err
+    true_ones = json.dumps(values)
+    capsys.readouterr()
+    for wrong in (
+        '"x"',
+        "1.9",
+        "1.0",
+        "Infinity",
+        "1e400",
+        "true",
+        "null",
+        '"1.0"',
+        '" 1"',
+        '"+1"',
+        '"-1"',
+        "-1",
+        "{}",
+    ):
+        inputs.write_text(true_ones.replace('"1"', wrong, 1))
+        assert run("verify", str(proof), *common) == 1, wrong
+        out, err = capsys.readouterr()
+        assert not out
+        assert "not a JSON list of numbers: input 0" in err or "below the group order" in err, wrong
+    for text in ('{"1": 1}', '"1"', "1", "[", "7" * 5000):
+        inputs.write_text(text)
+        assert run("verify", str(proof), *common) == 1
+        assert "not" in capsys.readouterr().err
+    inputs.write_text(json.dumps([int(value) for value in values]))
+    assert run("verify", str(proof), *common) == 0
 
 
 def test_verification_needs_a_setup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -80,6 +105,14 @@ def test_proving_is_recorded_like_any_subject(capsys: pytest.CaptureFixture[str]
     assert len(cell.samples) == 2
     assert set(cell.samples[0]["evidence"]["detail"]["phases_ns"]) == {"msm", "ntt", "hashing", "rest"}
     assert cell.labels["workload"] == "test-circuit"
+
+
+def test_a_proof_that_could_not_be_kept_is_not_made(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("multiscalar.cli.prove.measure", lambda *_: pytest.fail("it was proven first"))
+    assert run("prove", *SMALL, "--save", str(tmp_path / "none" / "p")) == 2
+    assert "there is no folder" in capsys.readouterr().err
 
 
 def test_bad_requests(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

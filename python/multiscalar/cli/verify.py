@@ -19,6 +19,7 @@ from . import options as o
 __all__ = ["command"]
 
 _MAX_FILE = 64 << 20
+_MAX_DIGITS = 100  # an element of the field has 77
 
 
 def command(
@@ -70,10 +71,22 @@ def _read(path: Path) -> bytes:
 
 def _inputs(path: Path) -> list[int]:
     try:
-        values = [int(value) for value in jsontext.parse(_read(path))]
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: not a JSON list of numbers ({error})") from None
+        found = jsontext.parse(_read(path))
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON ({error})") from None
+    if not isinstance(found, list):
+        raise ValueError(f"{path}: not a JSON list of numbers")
+    values = [_number(value, i, path) for i, value in enumerate(found)]
     bad = next((i for i, value in enumerate(values) if not 0 <= value < MODULUS), None)
     if bad is not None:
         raise ValueError(f"{path}: input {bad} is not below the group order")
     return values
+
+
+def _number(value: object, i: int, path: Path) -> int:
+    """A whole number or its decimal digits, nothing that would have to be rounded: 1.9 is not a proof about 1."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _MAX_DIGITS:
+        return int(value)
+    raise ValueError(f'{path}: not a JSON list of numbers: input {i} is neither 5 nor "5" as an integer is written')
