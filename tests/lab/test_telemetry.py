@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from types import SimpleNamespace
 
 import pytest
 from multiscalar.lab import machine
+from multiscalar.lab.subjects.peer import ProgramSubject
 from multiscalar.lab.telemetry.gpm import Gpm
 from multiscalar.lab.telemetry.host import HostSampler
 from multiscalar.lab.telemetry.nvml import Device, open_device
@@ -192,3 +194,39 @@ def test_machine_facts_name_no_serial():
     assert facts["cpu"]["model"]
     assert "uuid" not in facts["gpu"]
     assert {"python", "multiscalar", "core_digest", "kernels_digest"} <= machine.version_facts().keys()
+
+
+def test_the_sampler_outlives_a_reading_that_fails(monkeypatch):
+    """A subject may end, a driver may fall over: later readings come all the same."""
+    sampler = Sampler(None, period_s=0.001)
+    count, read = itertools.count(), sampler._read
+
+    def failing(number):
+        if next(count) < 2:
+            raise AttributeError("'NoneType' object has no attribute 'process'")
+        return read(number)
+
+    monkeypatch.setattr(sampler, "_read", failing)
+    with sampler:
+        deadline = time.monotonic() + 60
+        while not (readings := sampler.drain()) and sampler._thread.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.005)
+    assert readings
+
+
+def test_a_program_that_ends_while_its_number_is_asked_for_has_none_or_its_own():
+    """`close` on the measuring thread takes the peer away between two looks of the sampler's."""
+
+    class Ending(ProgramSubject):
+        looks = 0
+
+        @property
+        def _peer(self):
+            self.looks += 1
+            return SimpleNamespace(process=SimpleNamespace(pid=7)) if self.looks == 1 else None
+
+        @_peer.setter
+        def _peer(self, peer):
+            pass
+
+    assert Ending("p", lambda threads: None).pid == 7

@@ -75,7 +75,8 @@ class ProgramSubject:
     @property
     def pid(self) -> int | None:
         """The program's process while it runs."""
-        return self._peer.process.pid if self._peer is not None else None
+        peer = self._peer  # the sampler asks from its own thread, while `close` may take the peer away
+        return peer.process.pid if peer is not None else None
 
     def describe(self) -> dict[str, Any]:
         """The library's facts, its process id, and the options passed to it."""

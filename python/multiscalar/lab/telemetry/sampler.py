@@ -63,8 +63,12 @@ class Sampler:
     def _loop(self) -> None:
         count = 0
         while not self._stop.wait(self._period):
-            reading = self._read(count)
-            count += 1
+            try:
+                reading = self._read(count)
+            except Exception:  # whatever a driver or a vanished process brings: one reading less, not all later ones
+                continue
+            finally:
+                count += 1
             with self._lock:
                 self._readings.append(reading)
 
