@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -190,3 +191,30 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path):
         "run": json.loads(record.read_text().splitlines()[0])["run"],
         "complete": False,
     }
+
+
+def test_more_terms_than_memory_holds_is_a_row_and_the_record_says_so(tmp_path):
+    record = tmp_path / "r.jsonl"
+    done = msm(f"bench --sizes 4,2^50 --repeats 1 --paths cpu --format csv --record {record}", expect=1)
+    assert [(row["size"], row["status"]) for row in table(done.stdout)] == [("4", "ok"), (str(2**50), "ERROR")]
+    assert "Traceback" not in done.stderr
+    assert json.loads(record.read_text().splitlines()[-1])["complete"] is True
+
+
+def test_what_no_command_foresaw_is_one_line(monkeypatch):
+    monkeypatch.setenv("MULTISCALAR_THREADS", "many")
+    done = msm("info", expect=2)
+    assert done.stderr.startswith("msm: MULTISCALAR_THREADS = 'many'")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
+def test_a_full_disk_is_one_line():
+    done = msm("bench --sizes 4 --repeats 1 --paths cpu --quiet --record /dev/full", expect=1)
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_record_may_go_to_a_pipe():
+    done = msm("bench --sizes 4 --repeats 1 --paths cpu --quiet --format json --record /dev/stderr")
+    assert [json.loads(line)["kind"] for line in done.stderr.splitlines()][::4] == ["run", "result"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -145,6 +147,36 @@ def test_the_user_s_home_is_not_published():
     build = {"command": f"cc -o {Path.home()}/x/y", "flags": [f"-I{Path.home()}"]}
     record.append("cell", cell="c", path="p", place="cpu", labels={"n": 1}, subject={"build": build})
     assert record.lines[0]["subject"]["build"] == {"command": "cc -o ~/x/y", "flags": ["-I~"]}
+
+
+def test_a_user_without_a_home_can_record():
+    """A container's user may have neither HOME nor an account; importing the lab must not need one."""
+    lines = [
+        "import pathlib",
+        "def homeless(*_): raise RuntimeError('Could not determine home directory.')",
+        "pathlib.Path.home = homeless",
+        "from multiscalar.lab.record import Record",
+        "Record().append('cell', cell='c', path='p', place='cpu', labels={'n': 1}, subject={'build': '/x'})",
+    ]
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_record_goes_on_after_a_line_that_a_crash_cut_short(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in GOOD) + '{"kind":"sam')
+    record = Record(path)
+    record.append("end", run="again", complete=True)
+    record.close()
+    assert list(read_lines(path)) == [*GOOD, {"kind": "end", "run": "again", "complete": True}]
+
+
+def test_nothing_is_appended_to_a_file_of_another_kind(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("to do:\n- measure")
+    with pytest.raises(RecordError, match="no line of a record"):
+        Record(path)
+    assert path.read_text() == "to do:\n- measure"
 
 
 def test_a_last_line_cut_short_is_left_out(tmp_path):

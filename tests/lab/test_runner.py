@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from multiscalar.errors import OutOfMemoryError
 from multiscalar.lab.record import Record, gather, read_record
 from multiscalar.lab.rows import rows
 from multiscalar.lab.runner import Runner
-from multiscalar.lab.status import Status, exit_code
+from multiscalar.lab.status import Status, SubjectError, exit_code
 from multiscalar.lab.stopping import Stopping
 from multiscalar.lab.subject import Evidence, Place
 from multiscalar.lab.warmup import Warmup
@@ -156,3 +158,42 @@ def test_the_gpu_s_clock_warms_no_cpu_subject():
     reports = {cell.path: cell.warmup for cell in gather(record.lines).cells.values()}
     assert (reports["cpu"]["signal"], reports["cpu"]["plateau"]) == ("call-time", True)
     assert (reports["gpu"]["signal"], reports["gpu"]["plateau"]) == ("clock", False)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OutOfMemoryError("2^36 points need more", need=2, free=1),
+        MemoryError(),
+        OSError("no space left on device"),
+        SubjectError(Status.UNSUPPORTED, "no such circuit"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_inputs_that_cannot_be_made_are_rows_and_the_next_case_runs(error):
+    """Of 2^10 and 2^36 terms the first has its time, whatever becomes of the second."""
+
+    def load():
+        raise error
+
+    record = Record()
+    runner = Runner(record, seed=1, warmup=Warmup(1), stopping=Stopping(3))
+    impossible = replace(plain_case(1 << 36), load=load)
+    subjects = [Fake("a"), Fake("b")]
+    runner.run_all([(impossible, subjects), (plain_case(8), subjects)])
+    found = rows(gather(record.lines))
+    status = Status.UNSUPPORTED if isinstance(error, SubjectError) else Status.ERROR
+    assert [row.status for row in found] == [status, status, Status.OK, Status.OK]
+    assert found[0].note
+
+
+@pytest.mark.parametrize("stage", ["prepare", "take"])
+def test_a_disk_that_is_full_or_memory_that_is_short_is_a_row(run, stage):
+    def fails(*_):
+        raise OSError("no space left on device")
+
+    bad = Fake("bad")
+    setattr(bad, stage, fails)
+    by_path = {row.path: row for row in rows(run(bad, Fake("good")))}
+    assert (by_path["bad"].status, by_path["good"].status) == (Status.ERROR, Status.OK)
+    assert "no space" in by_path["bad"].note

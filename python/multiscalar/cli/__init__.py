@@ -13,6 +13,8 @@ from typing import Any
 
 import typer
 
+from ..errors import BackendUnavailableError, InputError, MultiscalarError
+
 __all__ = ["COMMANDS", "main"]
 
 # name -> (module that offers `command`, or `app` for a group; its line in the overview)
@@ -49,7 +51,17 @@ def main(argv: Sequence[str] | None = None) -> None:
             _register(app, name, module)
         elif _exists(module):
             app.command(name, help=line)(_elsewhere)
-    app(arguments, prog_name="msm")
+    try:
+        app(arguments, prog_name="msm")
+    except MultiscalarError as error:  # what no command foresaw: a setting of the environment without meaning
+        typer.echo(f"msm: {error}", err=True)
+        sys.exit(_code(error))
+
+
+def _code(error: MultiscalarError) -> int:
+    if isinstance(error, BackendUnavailableError):
+        return 3
+    return 2 if isinstance(error, InputError) else 1
 
 
 def _root(version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:

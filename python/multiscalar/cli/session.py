@@ -47,8 +47,19 @@ def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
     done, earlier = _earlier(session)
     try:
         record = Record(session.record)
-    except OSError as error:
+    except (OSError, RecordError) as error:
         raise fail(f"cannot write the record: {error}") from None
+    try:
+        complete = _run(plan, session, record, done)
+    except BrokenPipeError:
+        raise  # whoever read our output has seen enough
+    except OSError as error:  # the disk is full: the figures to come could not be kept
+        raise fail(f"cannot go on: {error}", 1) from None
+    return gather([*earlier, *record.lines]), complete
+
+
+def _run(plan: Plan, session: Session, record: Record, done: frozenset[str]) -> bool:
+    """Measure into the record and close it; whether the plan was completed. Errors: `OSError` of the record."""
     run = uuid.uuid4().hex[:16]
     record.append(
         "run",
@@ -75,12 +86,12 @@ def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
         drain=sampler.drain if sampler else tuple,
         rewarm=session.rewarm,
     )
-    complete = True
+    complete = False
     try:
         with sampler or nullcontext():
             runner.run_all((case, plan.subjects) for case in plan.cases)
+        complete = True
     except KeyboardInterrupt:
-        complete = False
         progress.close()
         hint = f" (--resume --record {session.record} goes on)" if session.record else ""
         typer.echo(f"interrupted: what was measured is kept{hint}", err=True)
@@ -88,7 +99,7 @@ def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
         progress.close()
         record.append("end", run=run, complete=complete)
         record.close()
-    return gather([*earlier, *record.lines]), complete
+    return complete
 
 
 def _earlier(session: Session) -> tuple[frozenset[str], Iterable[dict[str, object]]]:
@@ -104,7 +115,7 @@ def _earlier(session: Session) -> tuple[frozenset[str], Iterable[dict[str, objec
     try:
         lines = list(read_lines(session.record))
         cells = gather(lines).cells.values()
-    except RecordError as error:
+    except (OSError, RecordError) as error:
         raise fail(str(error)) from None
     return frozenset(cell.id for cell in cells if cell.result is not None), lines
 

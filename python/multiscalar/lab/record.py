@@ -33,8 +33,7 @@ __all__ = [
 SCHEMA_VERSION = 1
 _MAX_LINE = 1 << 20
 _MAX_LINES = 5_000_000
-
-_HOME = str(Path.home())
+_OPENING = b'{"kind":'
 
 Line = dict[str, Any]
 
@@ -92,15 +91,18 @@ class Record:
     def __init__(self, path: Path | None = None) -> None:
         self.lines: list[Line] = []
         self._file: IO[str] | None = None
+        self._on_disk = False
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _mend(path)
             self._file = path.open("a", encoding="utf-8")
+            self._on_disk = path.is_file()  # a pipe or a terminal takes the lines, but has nothing to sync
 
     def append(self, kind: str, **fields: Any) -> None:
         """Add a line; None values are left out, since absent is not zero."""
         line = {"kind": kind, **{key: value for key, value in fields.items() if value is not None}}
         if kind in ("run", "cell"):
-            line = _without_home(line)
+            line = _without(_home(), line)
         self.lines.append(line)
         if self._file is not None:
             self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
@@ -123,24 +125,51 @@ class Record:
         """Hand what was written to the system, or to the disk."""
         if self._file is not None:
             self._file.flush()
-            if sync:
+            if sync and self._on_disk:
                 os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Flush and close; the lines stay readable."""
-        if self._file is not None:
-            self.flush(sync=True)
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            with file:
+                file.flush()
+                if self._on_disk:
+                    os.fsync(file.fileno())
 
 
-def _without_home(value: Any) -> Any:
+def _mend(path: Path) -> None:
+    """Drop a last line that a crash cut short, which readers leave out: the next line would be glued to it.
+
+    Errors: `RecordError` when that line is not the beginning of one of ours: then the file is somebody else's.
+    """
+    if not path.is_file():
+        return
+    with path.open("r+b") as file:
+        start = max(0, file.seek(0, os.SEEK_END) - _MAX_LINE)
+        file.seek(start)
+        whole, newline, rest = file.read().rpartition(b"\n")
+        if rest and not rest.startswith(_OPENING[: len(rest)]):
+            raise RecordError(f"{path} ends in something that is no line of a record")
+        if rest:
+            file.truncate(start + len(whole) + len(newline))
+
+
+def _home() -> str:
+    """The user's home folder; empty for a user without one (a container's, with neither HOME nor an account)."""
+    try:
+        return str(Path.home())
+    except RuntimeError:
+        return ""
+
+
+def _without(home: str, value: Any) -> Any:
     """The user's home folder as `~`: records are published, and paths in build flags name people."""
     if isinstance(value, dict):
-        return {key: _without_home(inner) for key, inner in value.items()}
+        return {key: _without(home, inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_home(inner) for inner in value]
-    return value.replace(_HOME, "~") if isinstance(value, str) and len(_HOME) > 1 else value
+        return [_without(home, inner) for inner in value]
+    return value.replace(home, "~") if isinstance(value, str) and len(home) > 1 else value
 
 
 def read_lines(path: Path) -> Iterator[Line]:

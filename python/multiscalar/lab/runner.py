@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from .attest import attest
 from .record import Record
 from .schedule import Interleaver
-from .status import Status, SubjectError
+from .status import FAILURES, Status, SubjectError, failure
 from .stopping import Stop, Stopping
 from .subject import Case, Place, Sample, Subject, cell_id
 from .telemetry.reading import Reading
@@ -71,6 +71,14 @@ class Quiet:
         """Nothing."""
 
 
+def _loaded(case: Case) -> tuple[Any, SubjectError | None]:
+    """The inputs of a case, or what kept them from being made: more terms than memory has room for."""
+    try:
+        return case.load(), None
+    except FAILURES as error:
+        return None, failure(error)
+
+
 @contextmanager
 def _no_collection() -> Iterator[None]:
     was_on = gc.isenabled()
@@ -116,30 +124,30 @@ class Runner:
         asked = [s for s in subjects if cell_id(case.labels, s.name) not in self._done]
         if not asked:
             return
-        inputs = case.load()
+        inputs, fault = _loaded(case)
         cells = [CellState(cell_id(case.labels, s.name), case, s, inputs) for s in asked]
         self._watcher.case_started(case, cells)
         try:
             for cell in cells:
-                self._open(cell)
+                self._open(cell, fault)
             self._rounds([cell for cell in cells if cell.open])
         finally:
             for cell in cells:
                 cell.subject.close()
             self._record.flush(sync=True)
 
-    def _open(self, cell: CellState) -> None:
-        """Prepare and warm up; a failure closes the cell."""
+    def _open(self, cell: CellState, fault: SubjectError | None) -> None:
+        """Prepare and warm up; a failure, or one of loading the inputs, closes the cell."""
         subject, facts, report = cell.subject, {}, None
         samples: list[Sample] = []
-        failure: SubjectError | None = None
-        try:
-            subject.prepare(cell.case, cell.inputs)
-            facts = subject.describe()
-            # the GPU's clock says nothing of a CPU's
-            samples, report = warm(subject, self._warmup, None if subject.place is Place.CPU else self._clock)
-        except SubjectError as error:
-            failure = error
+        if fault is None:
+            try:
+                subject.prepare(cell.case, cell.inputs)
+                facts = subject.describe()
+                # the GPU's clock says nothing of a CPU's
+                samples, report = warm(subject, self._warmup, None if subject.place is Place.CPU else self._clock)
+            except FAILURES as error:
+                fault = failure(error)
         self._record.append(
             "cell",
             cell=cell.id,
@@ -151,8 +159,8 @@ class Runner:
         )
         for sample in samples:
             self._record.sample(cell.id, sample, warmup=True)
-        if failure:
-            self._close(cell, failure.status, failure.reason, Stop("failed"))
+        if fault:
+            self._close(cell, fault.status, fault.reason, Stop("failed"))
         else:
             self._judge(cell, samples)
 
@@ -173,8 +181,9 @@ class Runner:
         try:
             with _no_collection():
                 samples = cell.subject.take(count, 1 if rewarm else 0)
-        except SubjectError as error:
-            self._close(cell, error.status, error.reason, Stop("failed"))
+        except FAILURES as error:
+            fault = failure(error)
+            self._close(cell, fault.status, fault.reason, Stop("failed"))
             return
         for sample in samples:
             self._record.sample(cell.id, sample)

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Final
 
-__all__ = ["Status", "SubjectError", "exit_code"]
+from ..errors import MultiscalarError
+
+__all__ = ["FAILURES", "Status", "SubjectError", "exit_code", "failure"]
 
 
 class Status(StrEnum):
@@ -36,6 +39,17 @@ class SubjectError(Exception):
         super().__init__(f"{status}: {reason}")
         self.status = status
         self.reason = reason
+
+
+# What measuring may meet through no fault of the lab: refusals, memory or disk that is short. Each becomes a row.
+FAILURES: Final = (SubjectError, MultiscalarError, MemoryError, OSError)
+
+
+def failure(error: BaseException) -> SubjectError:
+    """One of `FAILURES` as the status and reason of a row."""
+    if isinstance(error, SubjectError):
+        return error
+    return SubjectError(Status.ERROR, str(error) or type(error).__name__)
 
 
 def exit_code(statuses: Iterable[Status]) -> int:
