@@ -6,6 +6,7 @@ or prepared bases made from them are in use. Device arrays are never touched, on
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from . import _core, intake
 from .curves import Curve
 from .curves import curve as find_curve
-from .errors import OptionError, ScalarRangeError
+from .errors import InputTypeError, OptionError, ScalarRangeError, shown
 from .failures import translated
 from .point import Point
 
@@ -52,7 +53,19 @@ def word(kind: type[Word], value: str, name: str) -> Word:
         return kind(value)
     except ValueError as error:
         accepted = ", ".join(kind)
-        raise OptionError(f"{name} = {value!r}", accepted=accepted, hint=f"Choose one of {accepted}.") from error
+        raise OptionError(f"{name} = {shown(value)}", accepted=accepted, hint=f"Choose one of {accepted}.") from error
+
+
+def _position(index: object) -> int:
+    """`index` as the position of one element: what else numpy takes (lists, masks, None) selects no single one."""
+    try:
+        return operator.index(None if isinstance(index, bool) else index)  # type: ignore[arg-type]
+    except TypeError:
+        raise InputTypeError(
+            f"an index is {shown(index)} of type {type(index).__name__}",
+            accepted="an int or a slice",
+            hint="To gather elements, index .data and make an array of the result.",
+        ) from None
 
 
 class PointArray:
@@ -213,7 +226,8 @@ class PointArray:
         if isinstance(index, slice):
             logs = None if self._logs is None else self._logs.part(index)
             return self._with(data=intake.in_layout(self._data[index]), logs=logs)
-        x, y = (int.from_bytes(row.astype("<u8").tobytes(), "little") for row in self._data[index])
+        row = self._data[_position(index)]
+        x, y = (int.from_bytes(coordinate.astype("<u8").tobytes(), "little") for coordinate in row)
         if self._form is Form.MONTGOMERY:
             inverse = pow(1 << (64 * self._curve.limbs), -1, self._curve.p)
             x, y = x * inverse % self._curve.p, y * inverse % self._curve.p
@@ -304,6 +318,7 @@ class ScalarArray:
         """One scalar as a canonical int, or a part."""
         if isinstance(index, slice):
             return ScalarArray.unverified(intake.in_layout(self._data[index]), self._curve, self._form)
+        index = _position(index)
         if self.is_narrow:
             return int(self._data[index])
         value = int.from_bytes(self._data[index].astype("<u8").tobytes(), "little")

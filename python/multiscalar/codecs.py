@@ -11,23 +11,34 @@ import numpy as np
 from . import _core, memory
 from .arrays import Check, Form, PointArray, word
 from .curves import Curve
-from .errors import EncodingError, InputTypeError
+from .errors import EncodingError, InputTypeError, OptionError, shown
 from .failures import translated
 
 
 def encode(points: PointArray, codec: str, *, compressed: bool) -> bytes:
     """See `PointArray.to_bytes`."""
     curve = points.curve
+    _named(curve, codec, compressed)
     with translated(curve):
         return _core.encode(curve.name, points.data, points.form is Form.MONTGOMERY, codec, compressed)
+
+
+def _named(curve: Curve, codec: object, compressed: object) -> None:
+    """Refuse what is no name of a format; whether the curve has the format is the core's to say."""
+    if not isinstance(codec, str):
+        raise OptionError(f"codec = {shown(codec)}", accepted=", ".join(curve.codecs))
+    if not isinstance(compressed, bool):
+        raise OptionError(f"compressed = {shown(compressed)}", accepted="True or False")
 
 
 def decode(curve: Curve, data: object, codec: str, *, compressed: bool, check: str) -> PointArray:
     """See `Curve.decode`."""
     wanted = word(Check, check, "check")
+    _named(curve, codec, compressed)
     try:
-        view = memoryview(data).cast("B")  # type: ignore[arg-type]
-    except TypeError as error:
+        view = memoryview(data)  # type: ignore[arg-type]
+        view = view.cast("B") if view.nbytes else memoryview(b"")  # Python casts no view without elements
+    except (TypeError, ValueError) as error:
         raise InputTypeError(
             f"encoded points are a {type(data).__name__}", accepted="bytes, bytearray, memoryview or a contiguous array"
         ) from error

@@ -7,6 +7,22 @@ attributes, so that a program need not parse text. Input errors are `ValueError`
 
 from __future__ import annotations
 
+from typing import Final
+
+_MOST_BITS: Final = 2048  # of an int that is written out; Python refuses to write one of more than 4300 digits
+_MOST_TEXT: Final = 80
+
+
+def shown(value: object) -> str:
+    """`value` in a message, whatever it is: ints in full up to 2048 bits, `repr` of anything else in 80 characters."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        plain = int.__index__(value)
+        return str(plain) if plain.bit_length() <= _MOST_BITS else f"an int of {plain.bit_length():,} bits"
+    try:
+        return f"{value!r:.{_MOST_TEXT}}"
+    except Exception:  # a message about a faulty object must not depend on the object
+        return f"<{type(value).__name__}>"
+
 
 class MultiscalarError(Exception):
     """Base of all errors of this package.

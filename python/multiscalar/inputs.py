@@ -9,6 +9,7 @@ same on every machine), keyed by seed and purpose.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from . import _core, memory, reference
 from .arrays import Check, Form, PointArray, ScalarArray
 from .curves import Curve
-from .errors import CurveMismatchError, InputError, LengthError, OptionError
+from .errors import CurveMismatchError, InputError, LengthError, OptionError, shown
 from .failures import translated
 from .intake import scalar_array
 from .point import Point
@@ -105,7 +106,7 @@ def _limb_blocks(data: npt.NDArray[Any]) -> Any:
     if not len(data):
         return
     if data.dtype.itemsize == 1:
-        rows = data.view(np.uint8).reshape(len(data), -1)
+        rows = (data.view(np.uint8) != 0 if data.dtype == bool else data).reshape(len(data), -1)
     else:
         rows = data.astype(data.dtype.newbyteorder("<"), copy=False).view("<u2").reshape(len(data), -1)
     for start in range(0, len(rows), _BLOCK):
@@ -124,9 +125,13 @@ def _plain(total: int, scalars: ScalarArray) -> int:
 
 
 class Stream:
-    """Raw 64-bit words of Philox-4x64, keyed by (seed, purpose)."""
+    """Raw 64-bit words of Philox-4x64, keyed by (seed, purpose). Errors: `OptionError` for a seed that is no int."""
 
     def __init__(self, seed: int, purpose: str) -> None:
+        try:
+            seed = operator.index(seed)
+        except TypeError as error:
+            raise OptionError(f"seed = {shown(seed)}", accepted="an int") from error
         tag = int.from_bytes(purpose.encode()[:8].ljust(8, b"\0"), "little")
         self._bits = np.random.Philox(key=np.array([seed % 2**64, tag], dtype=np.uint64))
 
@@ -161,8 +166,8 @@ def size(n: object) -> int:
     """A number of terms, or `OptionError`."""
     try:
         return parse_size(n)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise OptionError(f"n = {n!r} is no number of terms", accepted="0 <= n, an int") from error
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"n = {shown(n)} is no number of terms", accepted="0 <= n, an int") from error
 
 
 def _limbs_of(value: int) -> Limbs:

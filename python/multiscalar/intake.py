@@ -6,14 +6,14 @@ C-contiguous, native byte order. Other strides, byte orders, lists of ints and o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from . import memory
-from .errors import CoordinateRangeError, InputTypeError, ScalarRangeError, ShapeError
+from .errors import CoordinateRangeError, InputTypeError, ScalarRangeError, ShapeError, shown
 from .point import Point
 
 if TYPE_CHECKING:
@@ -35,7 +35,15 @@ def is_device_array(value: object) -> bool:
     if hasattr(value, "__cuda_array_interface__"):
         return True
     probe = getattr(value, "__dlpack_device__", None)
-    return probe is not None and int(probe()[0]) not in _HOST_DEVICES
+    if probe is None:
+        return False
+    try:
+        kind, _ = probe()
+        return int(kind) not in _HOST_DEVICES
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(
+            f"a {type(value).__name__} does not say where its data are: {error}", accepted="DLPack's (type, number)"
+        ) from error
 
 
 def is_arraylike(value: object) -> bool:
@@ -47,8 +55,10 @@ def is_arraylike(value: object) -> bool:
 
 def as_array(value: object, what: str) -> Array:
     """`value` as a numpy array: itself, through DLPack, the array interface or the buffer protocol."""
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         return value
+    if isinstance(value, np.ndarray):
+        return _plain(value, what)
     if isinstance(value, (str, bytes, bytearray)):
         raise InputTypeError(
             f"{what} are a {type(value).__name__}",
@@ -62,6 +72,15 @@ def as_array(value: object, what: str) -> Array:
         return np.asarray(value if known else memoryview(value))  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError, RuntimeError) as error:
         raise InputTypeError(f"{what} of type {type(value).__name__} cannot be read as an array: {error}") from error
+
+
+def _plain(array: Array, what: str) -> Array:
+    """The data of a subclass of arrays, which may define indexing in its own way; masked values are none."""
+    if np.any(getattr(array, "mask", False)):
+        raise InputTypeError(
+            f"{what} are an array with masked values", accepted="arrays without", hint="Pass array.filled(0), say."
+        )
+    return np.asarray(array)
 
 
 def in_layout(array: Array) -> Array:
@@ -97,6 +116,7 @@ def scalar_array(value: object, curve: Curve, *, reduce: bool) -> Array:
             raise ShapeError(f"object array of scalars has shape {array.shape}", accepted="[n] of ints")
         return scalar_ints(array.tolist(), curve, reduce=reduce)
     if dtype.kind == "i" and array.ndim == 1:
+        memory.require(array.size * (1 + dtype.itemsize), f"an unsigned copy of {array.size:,} scalars")
         _negative(array, curve)
         array = array.astype(dtype.newbyteorder("=").str.replace("i", "u"))
         dtype = array.dtype
@@ -117,11 +137,11 @@ def scalar_array(value: object, curve: Curve, *, reduce: bool) -> Array:
 def _int(value: object, index: int, what: str) -> int:
     """An exact int, or the error that names what it was."""
     if isinstance(value, int):
-        return value
+        return int.__index__(value)  # a plain int, whatever a subclass makes of its methods
     if isinstance(value, np.integer):
         return int(value)
     raise InputTypeError(
-        f"{what} {index} is {value!r:.60} of type {type(value).__name__}",
+        f"{what} {index} is {shown(value)} of type {type(value).__name__}",
         index=index,
         accepted="int",
         hint="Only exact integers are taken; convert first.",
@@ -130,7 +150,7 @@ def _int(value: object, index: int, what: str) -> int:
 
 def scalar_ints(values: object, curve: Curve, *, reduce: bool) -> Array:
     """A sequence of Python ints as uint64[n, 4]. Slow (about 0.2 microseconds an int): convenience."""
-    if not isinstance(values, Iterable):
+    if not _is_ordered(values):
         raise InputTypeError(f"scalars are a {type(values).__name__}", accepted=_SCALARS_ACCEPTED)
     r, parts = curve.r, []
     for index, value in enumerate(values):
@@ -138,7 +158,7 @@ def scalar_ints(values: object, curve: Curve, *, reduce: bool) -> Array:
         if not 0 <= scalar < r:
             if not reduce:
                 raise ScalarRangeError(
-                    f"scalar {index} is {scalar}",
+                    f"scalar {index} is {shown(scalar)}",
                     index=index,
                     accepted=f"0 <= s < r = {r:#x}",
                     hint="Pass reduce=True to reduce modulo r.",
@@ -146,6 +166,11 @@ def scalar_ints(values: object, curve: Curve, *, reduce: bool) -> Array:
             scalar %= r
         parts.append(scalar.to_bytes(32, "little"))
     return np.frombuffer(b"".join(parts), dtype="<u8").reshape(-1, SCALAR_LIMBS).astype(np.uint64, copy=False)
+
+
+def _is_ordered(values: object) -> TypeGuard[Iterable[object]]:
+    """Whether `values` can be gone through in an order that means something."""
+    return isinstance(values, Iterable) and not isinstance(values, (Mapping, Set))
 
 
 def first_unreduced(array: Array, curve: Curve) -> int | None:
@@ -204,16 +229,16 @@ def _pair(value: object, index: int, curve: Curve) -> tuple[int, int]:
                 f"point {index} belongs to {value.curve.name}", index=index, accepted=f"points of {curve.name}"
             )
         return value.x, value.y
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and len(value) == 2:
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)) and len(value) == 2:
         return _int(value[0], index, "x of point"), _int(value[1], index, "y of point")
     raise InputTypeError(
-        f"point {index} is {value!r:.60}", index=index, accepted="(x, y) of ints, a Point, or None for infinity"
+        f"point {index} is {shown(value)}", index=index, accepted="(x, y) of ints, a Point, or None for infinity"
     )
 
 
 def point_pairs(values: object, curve: Curve) -> Array:
     """A sequence of (x, y) ints, Points or None as uint64[n, 2, L]. Convenience, not the fast path."""
-    if not isinstance(values, Iterable):
+    if not _is_ordered(values):
         raise InputTypeError(
             f"points are a {type(values).__name__}",
             accepted=f"uint64[n, 2, {curve.limbs}], or a sequence of (x, y) ints",
@@ -223,7 +248,7 @@ def point_pairs(values: object, curve: Curve) -> Array:
         for name, coordinate in zip("xy", _pair(value, index, curve), strict=True):
             if not 0 <= coordinate < curve.p:
                 raise CoordinateRangeError(
-                    f"{name} of point {index} is {coordinate}",
+                    f"{name} of point {index} is {shown(coordinate)}",
                     index=index,
                     accepted=f"0 <= {name} < p = {curve.p:#x} of {curve.name}",
                 )

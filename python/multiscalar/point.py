@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import reference
-from .errors import CoordinateRangeError, CurveMismatchError, EncodingError, InputTypeError, NotOnCurveError
+from .errors import CoordinateRangeError, CurveMismatchError, EncodingError, InputTypeError, NotOnCurveError, shown
 
 if TYPE_CHECKING:
     from .curves import Curve
@@ -34,13 +34,17 @@ class Point:
     @classmethod
     def checked(cls, curve: Curve, x: int, y: int) -> Point:
         """(x, y) on `curve`, or `CoordinateRangeError`, `NotOnCurveError`. (0, 0) is infinity."""
+        plain = []
         for name, value in (("x", x), ("y", y)):
             if not isinstance(value, int):
                 raise InputTypeError(f"coordinate {name} is a {type(value).__name__}", accepted="int")
-            if not 0 <= value < curve.p:
+            plain.append(int.__index__(value))  # whatever a subclass makes of its methods
+            if not 0 <= plain[-1] < curve.p:
                 raise CoordinateRangeError(
-                    f"{name} = {value} is no coordinate of {curve.name}", accepted=f"0 <= {name} < p = {curve.p:#x}"
+                    f"{name} = {shown(value)} is no coordinate of {curve.name}",
+                    accepted=f"0 <= {name} < p = {curve.p:#x}",
                 )
+        x, y = plain
         if (x or y) and not reference.on_curve((x, y), curve.p, curve.b):
             raise NotOnCurveError(
                 f"({x:#x}, {y:#x}) is not on {curve.name}",

@@ -6,6 +6,7 @@ docs/settings.md all come from it. Nothing is read at import and nothing is kept
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from .errors import OptionError
+from .errors import OptionError, shown
 
 __all__ = [
     "SETTINGS",
@@ -49,7 +50,7 @@ class Setting:
             return self.parse(value)
         except (ValueError, TypeError) as error:
             raise OptionError(
-                f"{origin} = {value!r} is no value of the setting {self.name}",
+                f"{origin} = {shown(value)} is no value of the setting {self.name}",
                 accepted=self.accepted,
                 hint=f"Change or remove {origin}.",
             ) from error
@@ -72,9 +73,9 @@ def parse_size(value: object) -> int:
     if isinstance(value, str):
         text = value.strip().replace(",", "").replace("_", "")
         base, power, exponent = text.partition("^")
-        size = int(base) ** int(exponent) if power and len(exponent) <= 3 else int(text)
+        size = int(base) ** int(exponent) if power and len(exponent) <= 3 and exponent.isdigit() else int(text)
     else:
-        size = int(value.__index__())  # type: ignore[attr-defined]
+        size = operator.index(value)  # type: ignore[arg-type]
     if not 0 <= size < 1 << 62:
         raise ValueError(size)
     return size
@@ -220,7 +221,7 @@ def using(**changes: object) -> Iterator[None]:
     """
     for name in changes:
         if name not in SETTINGS:
-            raise OptionError(f"no setting is called {name!r}", accepted=", ".join(SETTINGS))
+            raise OptionError(f"no setting is called {shown(name)}", accepted=", ".join(SETTINGS))
     checked = {name: SETTINGS[name].read(value, name) for name, value in changes.items()}
     token = _scoped.set({**_scoped.get(), **checked})
     try:

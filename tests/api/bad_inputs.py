@@ -52,6 +52,13 @@ def _huge(rows: int, *shape: int) -> np.ndarray:
     return np.broadcast_to(np.uint64(0), (rows, *shape))
 
 
+class Described:
+    """An object with these attributes and no other."""
+
+    def __init__(self, **attributes: object) -> None:
+        self.__dict__ |= attributes
+
+
 ROWS = [
     BadInput("a curve that does not exist", lambda: ms.curve("bls12-999"), e.UnknownCurveError, ("bls12-999", "bn254")),
     BadInput("no curve at all", lambda: ms.msm(DATA, ONES), e.UnknownCurveError, ("curve=",)),
@@ -283,6 +290,46 @@ ROWS = [
     ),
     BadInput("a buffer of floats", lambda: ms.msm(POINTS, array.array("d", [1.0] * N)), e.InputTypeError, ("float64",)),
     BadInput("points added across curves", lambda: G + ms.curve("bn254").generator, e.CurveMismatchError, ("bn254",)),
+    BadInput("an int of thousands of digits", lambda: ms.msm([G], [10**5000]), e.ScalarRangeError, ("16,610 bits",), 0),
+    BadInput("a coordinate of thousands of digits", lambda: C.point(10**5000, 1), e.CoordinateRangeError, ("bits",)),
+    BadInput("a set of scalars", lambda: ms.msm(POINTS, {1, 2, 3}), e.InputTypeError, ("a set", "sequence")),
+    BadInput("a dict of points", lambda: ms.msm({(1, 2): 3}, [1], curve=C), e.InputTypeError, ("a dict", "sequence")),
+    BadInput(
+        "an array with masked scalars",
+        lambda: ms.msm(POINTS, np.ma.masked_array(ONES, mask=ONES == 1)),
+        e.InputTypeError,
+        ("masked", "filled"),
+    ),
+    BadInput("a list as an index", lambda: POINTS[[0, 1]], e.InputTypeError, ("[0, 1]", "slice")),
+    BadInput("an array of truths as an index", lambda: C.scalars(ONES)[np.ones(N, bool)], e.InputTypeError, ("slice",)),
+    BadInput("None as an index", lambda: C.scalars(ONES)[None], e.InputTypeError, ("None", "slice")),
+    BadInput("half a thread", lambda: ms.msm(POINTS, ONES, threads=1.5), e.OptionError, ("1.5", "1..1024")),
+    BadInput("a size below one", lambda: C.known_points("2^-1"), e.OptionError, ("2^-1",)),
+    BadInput("a seed that is no int", lambda: C.known_points(2, seed=1.5), e.OptionError, ("seed", "1.5")),
+    BadInput("a path that is no word", lambda: ms.msm(POINTS, ONES, path=3), e.OptionError, ("path", "straus")),
+    BadInput("reduce that is no truth", lambda: ms.msm(POINTS, ONES, reduce="no"), e.OptionError, ("reduce", "'no'")),
+    BadInput("stop that is no function", lambda: ms.msm(POINTS, ONES, stop=True), e.OptionError, ("stop", "function")),
+    BadInput("devices that are no list", lambda: ms.msm(POINTS, ONES, devices=0), e.OptionError, ("devices",)),
+    BadInput("an empty word as check", lambda: ms.msm(DATA, ONES, curve=C, check=""), e.OptionError, ("check", "none")),
+    BadInput("a codec that is no word", lambda: C.decode(b"", None), e.OptionError, ("codec", "gnark")),
+    BadInput(
+        "own bases for one vector that is too short",
+        lambda: ms.msm(POINTS, ONES[:2], own_bases=True),
+        e.LengthError,
+        ("2 scalars", "4 bases"),
+    ),
+    BadInput(
+        "an array on a device that it does not name",
+        lambda: ms.msm(POINTS, Described(__dlpack_device__=lambda: None)),
+        e.InputTypeError,
+        ("Described", "data are"),
+    ),
+    BadInput(
+        "a device array without a type",
+        lambda: ms.msm(POINTS, Described(__cuda_array_interface__={"shape": (4, 4)})),
+        e.InputTypeError,
+        ("Described", "typestr", "__cuda_array_interface__"),
+    ),
 ]
 
 

@@ -119,3 +119,54 @@ def test_inputs_are_left_alone() -> None:
 def test_a_decimal_is_not_an_int() -> None:
     with pytest.raises(TypeError, match="Decimal"):
         ms.msm([C.generator], [decimal.Decimal(5)])
+
+
+class Strange(np.ndarray):
+    """A subclass whose elements are not what its memory holds."""
+
+    def __getitem__(self, index: object) -> int:
+        return 7
+
+    def __len__(self) -> int:
+        return 1
+
+
+def test_subclasses_are_read_as_the_arrays_they_are() -> None:
+    for kind in (Strange, np.ma.MaskedArray):
+        assert ms.msm(POINTS.data.view(kind), SCALARS.data.view(kind), curve=C) == EXPECTED
+
+
+class Odd(int):
+    """An int whose methods say something else."""
+
+    def __mod__(self, other: object) -> int:
+        return 10**100
+
+    def to_bytes(self, *options: object, **more: object) -> bytes:
+        return b"?"
+
+    def __lt__(self, other: object) -> bool:
+        return True
+
+
+def test_an_int_is_its_value() -> None:
+    assert ms.msm([C.generator], [Odd(5)]) == 5 * C.generator
+    assert C.point(Odd(C.generator.x), Odd(C.generator.y)) == C.generator
+    with pytest.raises(ms.errors.ScalarRangeError):
+        ms.msm([C.generator], [Odd(-5)])
+
+
+def test_any_true_byte_is_one() -> None:
+    truths = np.array([0, 1, 2, 255], dtype=np.uint8).view(bool)
+    assert ms.msm(POINTS[:4], truths) == C.expected_sum(POINTS[:4], [0, 1, 1, 1])
+    assert C.expected_sum(POINTS[:4], truths) == C.expected_sum(POINTS[:4], [0, 1, 1, 1])
+
+
+def test_seeds_of_numpy() -> None:
+    assert C.known_points(3, seed=np.int64(7))[2] == C.known_points(3, seed=7)[2]
+    assert list(C.random_scalars(3, seed=np.uint8(7))) == list(C.random_scalars(3, seed=7))
+
+
+def test_no_bytes_are_no_points() -> None:
+    for nothing in (b"", np.empty((0, 96), dtype=np.uint8), memoryview(b"")):
+        assert len(C.decode(nothing, "zcash")) == 0

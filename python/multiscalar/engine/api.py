@@ -6,6 +6,7 @@ the scalars and the check of the points.
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -14,7 +15,7 @@ from typing import Any
 
 from ..arrays import Check, DeviceArray, PointArray, ScalarArray
 from ..curves import Curve
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError, ShapeError, shown
 from ..settings import setting
 from . import operands
 from .backend import Backend, MsmOptions, Prepared, PrepareOptions, Request
@@ -27,13 +28,24 @@ Batch = list[Scalars] | tuple[Scalars, ...]
 def _window(window: int | None) -> int | None:
     if window is not None and (isinstance(window, bool) or not isinstance(window, int) or not 1 <= window <= 255):
         raise OptionError(
-            f"window = {window!r}", accepted="1..255 (the path may accept fewer), or None", hint="Leave it out."
+            f"window = {shown(window)}", accepted="1..255 (the path may accept fewer), or None", hint="Leave it out."
         )
     return window
 
 
 def _devices(devices: Sequence[int] | None) -> tuple[int, ...] | None:
-    return None if devices is None else tuple(devices)
+    if devices is None:
+        return None
+    try:
+        return tuple(operator.index(device) for device in devices)
+    except TypeError as error:
+        raise OptionError(f"devices = {shown(devices)}", accepted="a sequence of ints, or None") from error
+
+
+def _is(kind: type | tuple[type, ...], name: str, value: Any, accepted: str) -> None:
+    """Refuse an option of another type: the native core would, in words that do not name the option."""
+    if not isinstance(value, kind):
+        raise OptionError(f"{name} = {shown(value)}", accepted=accepted)
 
 
 class Bases:
@@ -67,6 +79,8 @@ class Bases:
         )
         self._backend = setting("backend", backend)
         self._strict = None if self._backend == "auto" else strictly(self._backend)
+        if precompute is not None:
+            _is((int, str), "precompute", precompute, 'a factor, a memory budget such as "2GiB", "auto", or None')
         self._options = PrepareOptions(
             threads=setting("threads", threads),
             isa=setting("isa", isa),
@@ -200,6 +214,14 @@ def _options(
     own_bases: bool,
 ) -> MsmOptions:
     limit = setting("threads", threads)
+    _is(bool, "reduce", reduce, "True or False")
+    _is(bool, "own_bases", own_bases, "True or False")
+    if path is not None:
+        _is(str, "path", path, "reference, straus, bucket, or None")
+    if endomorphism is not None:
+        _is(bool, "endomorphism", endomorphism, "True, False, or None")
+    if stop is not None and not callable(stop):
+        raise OptionError(f"stop = {shown(stop)}", accepted="a function without arguments, or None")
     return MsmOptions(
         threads=prepared.threads if limit is None else limit,
         isa=prepared.isa,
@@ -265,11 +287,13 @@ def msm(
         )  # fmt: skip
     vector = operands.scalars_operand(scalars, handle, form=scalar_form, reduce=reduce)
     n = len(vector)
+    if own_bases:
+        operands.fit_own(len(placed), [n])
     operands.fit(len(placed), n)
     if n < len(placed):
         placed = _prefix(placed, n)
     prepare = PrepareOptions(threads=setting("threads", threads), isa=setting("isa", isa), devices=_devices(devices))
-    options = _options(threads, window, path, reduce, endomorphism, stop, prepare, False)
+    options = _options(threads, window, path, reduce, endomorphism, stop, prepare, own_bases)
 
     def request() -> Request:
         return Request(handle.name, n, scalar_bits=_bits((vector,)), threads=options.threads)

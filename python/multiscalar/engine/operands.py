@@ -58,13 +58,13 @@ def points_operand(
     value: object, curve: Curve, *, form: str | None, check: str | None, assume_subgroup: bool
 ) -> PointOperand:
     """Points with the check that is still to be made by the backend."""
-    wanted = word(Check, check or Check.CURVE, "check")
+    wanted = Check.CURVE if check is None else word(Check, check, "check")
     if isinstance(value, PointArray):
         _agree(value.form, form, "form", "points")
         if check is None and not assume_subgroup:
             return value
         return value.wanting(wanted if check is not None else Check.NONE, assume_subgroup)
-    kind = word(Form, form or Form.CANONICAL, "form")
+    kind = Form.CANONICAL if form is None else word(Form, form, "form")
     if intake.is_device_array(value):
         shape, dtype = _device_layout(value, "points", (2, curve.limbs))
         subgroup = curve.cofactor == 1 or assume_subgroup or wanted is Check.SUBGROUP
@@ -75,17 +75,18 @@ def points_operand(
 
 def _device_layout(value: Any, role: str, tail: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
     """Shape and dtype of a device array, by its interface; the data are not touched."""
-    interface = getattr(value, "__cuda_array_interface__", None)
-    if interface is not None:
-        shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"]).name
-        if interface.get("strides") is not None and not _packed(shape, interface["strides"], np.dtype(dtype).itemsize):
-            raise ShapeError(
-                f"device {role} have strides {interface['strides']}", accepted="C-contiguous", hint="Copy them first."
-            )
-    else:
-        shape, dtype = tuple(value.shape), str(value.dtype).removeprefix("torch.")
+    try:
+        shape, dtype, strides = _described(value)
+        packed = strides is None or _packed(shape, strides, np.dtype(dtype).itemsize)
+        narrow = role == "scalars" and len(shape) == 1 and np.dtype(dtype) in intake.NARROW
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputTypeError(
+            f"device {role} of type {type(value).__name__} do not describe themselves: {error!r}",
+            accepted="__cuda_array_interface__, or DLPack with shape and dtype",
+        ) from error
+    if not packed:
+        raise ShapeError(f"device {role} have strides {strides}", accepted="C-contiguous", hint="Copy them first.")
     wide = shape[1:] == tail and dtype == "uint64"
-    narrow = role == "scalars" and len(shape) == 1 and np.dtype(dtype) in intake.NARROW
     if not (wide or narrow):
         columns = ", ".join(str(size) for size in tail)
         raise ShapeError(
@@ -93,6 +94,15 @@ def _device_layout(value: Any, role: str, tail: tuple[int, ...]) -> tuple[tuple[
             accepted=f"uint64[n, {columns}]" + (", bool or uint8/16/32/64 [n]" if role == "scalars" else ""),
         )
     return shape, dtype
+
+
+def _described(value: Any) -> tuple[tuple[int, ...], str, Sequence[int] | None]:
+    """Shape, dtype and strides that a device array claims; strides only where they are not those of a packed one."""
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None:
+        return tuple(int(size) for size in value.shape), str(value.dtype).removeprefix("torch."), None
+    shape = tuple(int(size) for size in interface["shape"])
+    return shape, np.dtype(interface["typestr"]).name, interface.get("strides")
 
 
 def _packed(shape: tuple[int, ...], strides: Sequence[int], itemsize: int) -> bool:
@@ -111,7 +121,7 @@ def scalars_operand(value: object, curve: Curve, *, form: str | None, reduce: bo
         if value.curve is not curve:
             raise CurveMismatchError(f"scalars belong to {value.curve.name}", accepted=f"scalars of {curve.name}")
         return value
-    kind = word(Form, form or Form.CANONICAL, "scalar_form")
+    kind = Form.CANONICAL if form is None else word(Form, form, "scalar_form")
     if intake.is_device_array(value):
         shape, dtype = _device_layout(value, "scalars", (intake.SCALAR_LIMBS,))
         return DeviceArray(value, "scalars", curve, kind, shape, dtype)
