@@ -35,6 +35,7 @@ def test_calibrate_then_explain(msm, tmp_path: Path) -> None:  # type: ignore[no
     assert {row["curve"] for row in body["series"]} == {"bls12-377"}
     after = msm("msm explain --curve bls12-377 --size 1025")
     assert "measured on this machine" in after.stdout
+    assert "the first call of a process takes: cpu" in after.stdout
     assert json.loads(msm("msm explain --size 2^12 --json").stdout)["request"][1] == 4096
 
 

@@ -53,6 +53,25 @@ def profile_of(curves: tuple[CostCurve, CostCurve], machine: Machine, curve: str
     return Profile(machine=machine, measured_at="2026-11-30T00:00:00+00:00", curves=series, origin="a test")
 
 
+# Costs in us like those of a server's CPU and card: (CPU fixed, CPU a term, GPU fixed, GPU a term) by curve and scope.
+KINDS = {
+    ("bn254", "end-to-end"): (150, 0.55, 900, 0.030),
+    ("bn254", "resident-bases"): (60, 0.35, 300, 0.008),
+    ("bn254", "resident"): (60, 0.35, 250, 0.004),
+    ("bls12-377", "end-to-end"): (170, 0.95, 1000, 0.045),
+    ("bls12-377", "resident-bases"): (70, 0.65, 330, 0.010),
+    ("bls12-377", "resident"): (70, 0.65, 280, 0.006),
+    ("bls12-381", "end-to-end"): (170, 0.90, 1000, 0.045),
+    ("bls12-381", "resident-bases"): (70, 0.60, 330, 0.010),
+    ("bls12-381", "resident"): (70, 0.60, 280, 0.006),
+}
+
+
+def modelled(curve: str, scope: str, noise: float, seed: int = 1) -> Modelled:
+    """The machine of KINDS for one kind of call."""
+    return Modelled(*KINDS[curve, scope], noise=noise, seed=seed)
+
+
 @dataclass
 class Modelled:
     """A `calibrate.Meter` on formulas: a CPU with window steps, a GPU with a fixed cost, noise on both."""
@@ -72,7 +91,7 @@ class Modelled:
         window = max(3, round(log2(n) * 0.8))
         return self.cpu_fixed_us + self.cpu_per_term_us * (n + 2 ** (window - 1)) * 16 / window
 
-    def open(self, series: Series, n: int) -> Callable[[], float]:
+    def open(self, series: Series, n: int, role: str) -> Callable[[], float]:
         rng = np.random.default_rng((self.seed, n, len(series.backend)))
 
         def sample() -> float:

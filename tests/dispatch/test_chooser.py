@@ -10,13 +10,16 @@ from typing import Any
 
 import multiscalar as ms
 import pytest
+from multiscalar.cli.metering import LabMeter
 from multiscalar.dispatch import chooser as rules
 from multiscalar.dispatch import explain as explaining
-from multiscalar.dispatch import meter, store
+from multiscalar.dispatch import profile as profiles
+from multiscalar.dispatch import store
 from multiscalar.dispatch.model import CostCurve, side_of
 from multiscalar.dispatch.profile import Machine, Profile, Series, from_json
 from multiscalar.engine import registry
 from multiscalar.engine.backend import Availability, Request
+from multiscalar.lab.record import Record
 from multiscalar.settings import setting
 
 from . import machines
@@ -210,10 +213,10 @@ def test_a_shipped_profile_chooses_by_medians_and_draws_nothing(
 
 def test_narrow_scalars_are_measured_under_the_name_they_are_asked_by() -> None:
     curve = ms.curve("bn254")
-    for name, shape in meter.SHAPES.items():
+    for name, shape in profiles.SHAPES.items():
         bits = curve.random_scalars(3, 1, shape).bits
         assert rules.series_of(request(3, scalar_bits=bits)).scalars == name
-        sample = meter.EngineMeter().open(Series("bn254", "cpu", scalars=name), 3)
+        sample = LabMeter(Record()).open(Series("bn254", "cpu", scalars=name), 3, "grid")
         assert sample() > 0
 
 

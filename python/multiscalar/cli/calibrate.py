@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,27 +13,36 @@ from typing import Annotated
 import typer
 
 from ..dispatch import store
-from ..dispatch.calibrate import Grid, NotAttested, Outcome, calibrate
+from ..dispatch.calibrate import Grid, NotAttested, NotMeasured, Outcome, calibrate
 from ..dispatch.machine import this_machine
-from ..dispatch.meter import EngineMeter, usable_gpu
 from ..dispatch.profile import Profile, Series, to_json
-from ..errors import MultiscalarError
+from ..engine import registry
+from ..errors import BackendError, MultiscalarError
+from ..lab.machine import watched_device
+from ..lab.record import Record, RecordError
 from . import options as o
+from .metering import LabMeter, first_calls
+from .session import begin
 
 __all__ = ["command"]
 
 QUICK_S, FULL_S = 20.0, 300.0
+QUICK_HOLD_OUT, FULL_HOLD_OUT = 6, 44
 SCOPES = ("end-to-end", "resident-bases", "resident")
 
 
 def command(
     curve: o.CurveNames = "bn254,bls12-377,bls12-381",
-    scope: Annotated[str, typer.Option("--scope", help=f"Scopes: {', '.join(SCOPES)}.")] = "end-to-end,resident-bases",
+    scope: Annotated[str, typer.Option("--scope", help=f"Scopes: {', '.join(SCOPES)}.")] = ",".join(SCOPES),
     quick: Annotated[bool, typer.Option("--quick", help=f"About {QUICK_S:.0f} s a curve, to 2^18.")] = False,
     budget: Annotated[float | None, typer.Option("--budget", help="Seconds a curve instead.")] = None,
     threads: o.Threads = None,
     force: Annotated[bool, typer.Option("--force", help="Save even what is unstable, marked so.")] = False,
     output: Annotated[Path | None, typer.Option("--output", help="Write the profile here, not to the state.")] = None,
+    record: o.RecordFile = None,
+    compare: Annotated[
+        tuple[Path, Path] | None, typer.Option("--compare", help="Measure nothing: do two profiles A B agree?")
+    ] = None,
     for_: Annotated[
         str | None, typer.Option("--for", help="snarkvm, gnark or generic: the cutoff that their dispatch should use.")
     ] = None,
@@ -40,13 +51,17 @@ def command(
     if for_ is not None:
         from .cutoffs import cutoff_for
 
-        raise typer.Exit(cutoff_for(for_, quick=quick))
+        raise typer.Exit(cutoff_for(for_, quick=quick, record=record))
+    if compare is not None:
+        raise typer.Exit(_compared(*compare))
     if output is not None:
         o.writable(output)
+    names, scopes = o.curve_names(curve), _scopes(scope)
+    seconds = budget or (QUICK_S if quick else FULL_S)
     try:
-        seconds = budget or (QUICK_S if quick else FULL_S)
-        outcomes = _measure(o.curve_names(curve), _scopes(scope), seconds, quick, threads)
-    except NotAttested as error:
+        with _recording(record) as lines:
+            outcomes, first = _measure(lines, names, scopes, seconds, quick, threads)
+    except (NotAttested, NotMeasured) as error:
         raise o.fail(f"not saved: {error}", code=1) from None
     except MultiscalarError as error:
         raise o.fail(str(error), code=3) from None
@@ -56,7 +71,10 @@ def command(
     if unstable and not force:
         typer.echo("not saved (--force saves it marked unstable)", err=True)
         raise typer.Exit(1)
-    profile = _profile(outcomes, bool(unstable))
+    _keep(_profile(outcomes, first, bool(unstable)), output)
+
+
+def _keep(profile: Profile, output: Path | None) -> None:
     if output is not None:
         o.write(output, to_json(profile))
         typer.echo(f"profile {profile.id} written to {output}", err=True)
@@ -68,6 +86,20 @@ def command(
     typer.echo(f"profile {profile.id} saved to {path}", err=True)
 
 
+def _compared(a: Path, b: Path) -> int:
+    """Print how far two profiles agree; 0 if as far as two calibrations of one machine should."""
+    from ..dispatch.agreement import WANTED, compare
+
+    profiles = [store.read(path, str(path)) for path in (a, b)]
+    if profiles[0] is None or profiles[1] is None:
+        raise o.fail(f"{a if profiles[0] is None else b} is no profile; `msm calibrate --output FILE` writes one")
+    agreement = compare(profiles[0], profiles[1])
+    if not agreement.series:
+        raise o.fail("the two profiles have no series with CPU and GPU in common")
+    typer.echo(str(agreement))
+    return int(agreement.share < WANTED)
+
+
 def _scopes(text: str) -> list[str]:
     chosen = [word.strip() for word in text.split(",") if word.strip()]
     unknown = [word for word in chosen if word not in SCOPES]
@@ -76,32 +108,65 @@ def _scopes(text: str) -> list[str]:
     return chosen
 
 
-def _measure(names: list[str], scopes: list[str], budget: float, quick: bool, threads: int | None) -> list[Outcome]:
-    reason = usable_gpu()
+@contextmanager
+def _recording(path: Path | None) -> Iterator[Record]:
+    """A lab record, in the file if one was named; its run is complete if the block was."""
+    try:
+        record = Record(path)
+    except (OSError, RecordError) as error:
+        raise o.fail(f"cannot write the record: {error}") from None
+    run, complete = begin(record, 5090, {"calibration": True}), False
+    try:
+        yield record
+        complete = True
+    finally:
+        record.append("end", run=run, complete=complete)
+        record.close()
+
+
+def _usable_gpu() -> str | None:
+    """None if the GPU can be calibrated, else why not."""
+    try:
+        registry.require("cuda")
+    except BackendError as error:
+        return str(error)
+    return None
+
+
+def _measure(
+    record: Record, names: Sequence[str], scopes: Sequence[str], budget: float, quick: bool, threads: int | None
+) -> tuple[list[Outcome], dict[str, float]]:
+    """Every curve in every scope, and the first call of a process by "curve/backend"."""
+    reason = _usable_gpu()
     if reason is not None:
         typer.echo(f"CPU only: {reason}", err=True)
-    meter = EngineMeter()
-    grid = Grid(high=1 << 18, hold_out=6) if quick else Grid(high=1 << 22, hold_out=16)
+    device = watched_device()[0] if reason is None else None
+    meter = LabMeter(record, clock=device.sm_clock if device else None)
+    grid = Grid(high=1 << 18, hold_out=QUICK_HOLD_OUT) if quick else Grid(high=1 << 22, hold_out=FULL_HOLD_OUT)
     if reason is not None:
         grid = replace(grid, high=1 << 16)
-    outcomes = []
+        scopes = [scope for scope in scopes if scope != "resident"]
+    outcomes, first = [], {}
     for name in names:
+        first.update(first_calls(record, name, ("cpu", "cuda") if reason is None else ("cpu",)))
         for scope in scopes:
-            if reason is not None and scope == "resident":
-                continue
             series = Series(name, "cpu", scope, threads=threads or 0)
-            share = budget / len(scopes)
             started = time.monotonic()
-            outcomes.append(calibrate(meter, series, grid=grid, budget_s=share, gpu=reason is None, progress=_progress))
+            outcome = calibrate(meter, series, grid=grid, budget_s=budget / len(scopes), gpu=reason is None,
+                                progress=_progress)  # fmt: skip
+            meter.close()
+            outcome.problems += [f"the GPU's clock stood still at no time at n = {n:,}" for n in meter.restless]
+            meter.restless.clear()
+            outcomes.append(outcome)
             _progress(f"{name} {scope}: {time.monotonic() - started:.0f} s")
-    return outcomes
+    return outcomes, first
 
 
 def _progress(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def _profile(outcomes: list[Outcome], unstable: bool) -> Profile:
+def _profile(outcomes: Sequence[Outcome], first: dict[str, float], unstable: bool) -> Profile:
     curves = {}
     for outcome in outcomes:
         curves[replace(outcome.series, backend="cpu")] = outcome.cpu
@@ -111,9 +176,10 @@ def _profile(outcomes: list[Outcome], unstable: bool) -> Profile:
         machine=this_machine(),
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
         curves=curves,
+        first_call_us=first,
         hold_out={replace(x.series, backend="cpu").key(): x.hold_out for x in outcomes if x.hold_out},
         unstable=unstable,
-        notes=tuple(problem for outcome in outcomes for problem in outcome.problems),
+        notes=tuple(text for outcome in outcomes for text in (*outcome.problems, *outcome.notes)),
     )
 
 
@@ -131,4 +197,5 @@ def _summary(outcome: Outcome) -> str:
             f"  regret on {len(outcome.hold_out)} hold-out sizes: median {middle:.1%}, p95 {p95:.1%}, worst {worst:.1%}"
         )
     lines += [f"  unstable: {problem}" for problem in outcome.problems]
+    lines += [f"  note: {note}" for note in outcome.notes]
     return "\n".join(lines)

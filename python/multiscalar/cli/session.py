@@ -25,7 +25,7 @@ from .options import fail
 from .plan import Plan
 from .progress import Progress
 
-__all__ = ["Session", "measure", "verdict"]
+__all__ = ["Session", "begin", "measure", "read", "verdict"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +60,8 @@ def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:
 
 def _run(plan: Plan, session: Session, record: Record, done: frozenset[str]) -> bool:
     """Measure into the record and close it; whether the plan was completed. Errors: `OSError` of the record."""
-    run = uuid.uuid4().hex[:16]
-    record.append(
-        "run",
-        schema=SCHEMA_VERSION,
-        run=run,
-        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        command=shlex.join(["msm", *sys.argv[1:]])[:4096],
-        seed=session.seed,
-        policy={"warmup": asdict(session.warmup), "stopping": asdict(session.stopping), "rewarm": session.rewarm},
-        machine=machine_facts(),
-        versions=version_facts(),
-    )
-    record.flush(sync=True)
+    policy = {"warmup": asdict(session.warmup), "stopping": asdict(session.stopping), "rewarm": session.rewarm}
+    run = begin(record, session.seed, policy)
     progress = Progress(plan.sizes, quiet=session.quiet)
     sampler = Sampler(watched_device()[0], pids=lambda: process_ids(plan.subjects)) if session.telemetry else None
     runner = Runner(
@@ -100,6 +89,24 @@ def _run(plan: Plan, session: Session, record: Record, done: frozenset[str]) -> 
         record.append("end", run=run, complete=complete)
         record.close()
     return complete
+
+
+def begin(record: Record, seed: int, policy: dict[str, object]) -> str:
+    """Write the line that begins a run: machine, versions, command. Returns the run's name, for its `end` line."""
+    run = uuid.uuid4().hex[:16]
+    record.append(
+        "run",
+        schema=SCHEMA_VERSION,
+        run=run,
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        command=shlex.join(["msm", *sys.argv[1:]])[:4096],
+        seed=seed,
+        policy=policy,
+        machine=machine_facts(),
+        versions=version_facts(),
+    )
+    record.flush(sync=True)
+    return run
 
 
 def _earlier(session: Session) -> tuple[frozenset[str], Iterable[dict[str, object]]]:

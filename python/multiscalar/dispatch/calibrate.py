@@ -3,10 +3,11 @@
 1. Octave grid upward, CPU and GPU in turn (ABBA), so that a drift of the machine falls on both sides. A side that is
    more than four times behind for two octaves is not measured further up or, going down, at all.
 2. Bisect each change of sides in log n until the bracket is an eighth of an octave or the intervals overlap.
-3. Measure hold-out sizes (1.5 * 2^k and other odd sizes): the regret of the choices there, median and p95.
+3. Measure hold-out sizes (odd, between the octaves): the regret of the choices there, median, p95 and worst. They are
+   taken far apart first, so that any number of them covers the range.
 
 What was not attested, or has a hold-out p95 regret above 10 %, is not saved unless forced, and then marked unstable.
-Cost: as much time as the budget; a measurement that would overrun it is left out, and said so.
+Cost: as much time as the budget, three fifths of it for the curves; what would overrun it is left out, and said so.
 """
 
 from __future__ import annotations
@@ -19,25 +20,34 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from .model import DEAD_ZONE, Boundary, CostCurve, boundaries, regret, side_of
+from .model import BRACKET, DEAD_ZONE, Boundary, CostCurve, boundaries, regret, side_of
 from .profile import Series
 
 FAR_BEHIND: Final = 4.0
-BRACKET: Final = 1 / 8  # octaves
 REGRET_LIMIT: Final = 0.10
 MIN_SAMPLES: Final = 5
 MAX_SAMPLES: Final = 15
+CURVES_SHARE: Final = 0.6  # of the budget; the rest is for the hold-out
+GRID_ROLE: Final = "grid"
+HOLD_OUT: Final = "hold-out"
 
 
 class NotAttested(Exception):
     """A subject did not run where it was asked to, or gave a wrong result: nothing of it may be used."""
 
 
+class NotMeasured(Exception):
+    """A size cannot be had here, for lack of memory for instance: the curve ends below it."""
+
+
 class Meter(Protocol):
     """Times one checked and attested call after another, in microseconds."""
 
-    def open(self, series: Series, n: int) -> Callable[[], float]:
-        """Prepare inputs and a warmed-up call; every call of the result is one timed sample."""
+    def open(self, series: Series, n: int, role: str) -> Callable[[], float]:
+        """Prepare inputs and a warmed-up call; every call of the result is one timed sample.
+
+        `role` says what the samples are for: the grid, or the hold-out. Errors: `NotAttested`, `NotMeasured`.
+        """
 
 
 @dataclass
@@ -50,6 +60,7 @@ class Outcome:
     found: list[Boundary] = field(default_factory=list)
     hold_out: dict[int, float] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def stable(self) -> bool:
@@ -75,10 +86,18 @@ class Grid:
         return [1 << k for k in range(first, last + 1)]
 
     def off_grid(self, most: int) -> list[int]:
-        """Odd sizes up to `most` spread evenly in log n; none is a power of two."""
+        """Odd sizes up to `most`, evenly in log n, none a power of two; in an order that covers the range early."""
         low, high = log2(self.low), log2(min(self.high, most))
         steps = [low + (high - low) * (k + 0.5) / self.hold_out for k in range(self.hold_out)]
-        return sorted({round(2**x) | 1 for x in steps})
+        sizes = sorted({round(2**x) | 1 for x in steps})
+        return [sizes[k] for k in _far_apart(len(sizes))]
+
+
+def _far_apart(count: int) -> list[int]:
+    """0 .. count - 1, by reversed bits: 0, half, quarter, three quarters, ..."""
+    bits = max(1, (count - 1).bit_length())
+    turned = (int(f"{k:0{bits}b}"[::-1], 2) for k in range(1 << bits))
+    return [k for k in turned if k < count]
 
 
 @dataclass
@@ -89,6 +108,7 @@ class _Run:
     series: Series
     deadline: float
     progress: Callable[[str], None]
+    role: str = GRID_ROLE
     samples: dict[str, dict[int, list[float]]] = field(default_factory=lambda: {"cpu": {}, "cuda": {}})
 
     def time_left(self) -> float:
@@ -96,7 +116,7 @@ class _Run:
 
     def measure(self, n: int, backends: Sequence[str]) -> None:
         """Samples of the backends at n, in ABBA order; at least MIN_SAMPLES, more while they are cheap."""
-        calls = {name: self.meter.open(replace(self.series, backend=name), n) for name in backends}
+        calls = {name: self.meter.open(replace(self.series, backend=name), n, self.role) for name in backends}
         taken: dict[str, list[float]] = {name: [] for name in backends}
         started, share = time.monotonic(), max(0.05, self.time_left() / 40)
         order = list(backends)
@@ -125,33 +145,39 @@ def calibrate(
     gpu: bool,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
-    """Calibrate one kind of call. `series.backend` is ignored. Raises `NotAttested` from the meter."""
-    run = _Run(meter, series, time.monotonic() + budget_s, progress)
-    skipped = _octaves(run, grid, gpu)
+    """Calibrate one kind of call; `series.backend` is ignored. Errors: `NotAttested`; `NotMeasured` at the first n."""
+    started = time.monotonic()
+    run = _Run(meter, series, started + budget_s * (CURVES_SHARE if gpu else 1), progress)
+    problems, notes = _octaves(run, grid, gpu)
     if not gpu:
-        return Outcome(series, run.curve("cpu"), None, problems=skipped)
+        return Outcome(series, run.curve("cpu"), None, problems=problems, notes=notes)
     _bisect(run)
     cpu, gpu_curve = run.curve("cpu"), run.curve("cuda")
-    outcome = Outcome(series, cpu, gpu_curve, boundaries(cpu, gpu_curve), problems=skipped)
-    _judge(run, outcome, grid)
+    outcome = Outcome(series, cpu, gpu_curve, boundaries(cpu, gpu_curve), problems=problems, notes=notes)
+    _judge(run, outcome, grid, started + budget_s)
     _, p95, _ = outcome.regrets()
     if p95 > REGRET_LIMIT:
         outcome.problems.append(f"p95 regret on hold-out sizes is {p95:.1%}, more than {REGRET_LIMIT:.0%}")
     return outcome
 
 
-def _octaves(run: _Run, grid: Grid, gpu: bool) -> list[str]:
-    """The grid, upward; a side far behind for two octaves is dropped."""
-    behind = {"cpu": 0, "cuda": 0}
+def _octaves(run: _Run, grid: Grid, gpu: bool) -> tuple[list[str], list[str]]:
+    """The grid, upward; a side far behind for two octaves is dropped. Problems and notes."""
+    behind = 0
     for n in grid.octaves():
-        names = [name for name in (("cpu", "cuda") if gpu else ("cpu",)) if behind[name] < 2 or name == "cuda"]
+        names = [*(["cpu"] if behind < 2 else []), *(["cuda"] if gpu else [])]
         if run.time_left() < 0 and len(run.samples["cpu"]) >= 2:
-            return [f"the time budget ended before n = {n:,}"] if gpu and "cpu" in names and "cuda" in names else []
-        run.measure(n, names)
+            return [f"the time budget ended before n = {n:,}"] if len(names) == 2 else [], []
+        try:
+            run.measure(n, names)
+        except NotMeasured as error:
+            if not run.samples["cpu"]:
+                raise
+            return [], [f"n = {n:,} and above were not measured: {error}"]
         if len(names) == 2:
             cpu, cuda = (float(np.median(run.samples[name][n])) for name in names)
-            behind["cpu"] = behind["cpu"] + 1 if cpu > FAR_BEHIND * cuda else 0
-    return []
+            behind = behind + 1 if cpu > FAR_BEHIND * cuda else 0
+    return [], []
 
 
 def _bisect(run: _Run) -> None:
@@ -182,14 +208,16 @@ def _overlap(run: _Run, n: int) -> bool:
     return bool(a <= d and c <= b)
 
 
-def _judge(run: _Run, outcome: Outcome, grid: Grid) -> None:
+def _judge(run: _Run, outcome: Outcome, grid: Grid, deadline: float) -> None:
     """Regret at sizes that had no part in the fit."""
     assert outcome.gpu is not None
     fit = outcome.cpu, outcome.gpu
-    for n in grid.off_grid(max(run.samples["cpu"])):  # further up the CPU is far behind
-        if run.time_left() < 0:
+    sizes = grid.off_grid(max(run.samples["cpu"]))  # further up the CPU is far behind
+    for n in sizes:
+        judge = _Run(run.meter, run.series, deadline, run.progress, HOLD_OUT)
+        if judge.time_left() < 0:
+            outcome.notes.append(f"{len(outcome.hold_out)} of {len(sizes)} hold-out sizes fit into the time budget")
             break
-        judge = _Run(run.meter, run.series, run.deadline, run.progress)
         judge.measure(n, ("cpu", "cuda"))
         times = {name: float(np.median(judge.samples[name][n])) for name in ("cpu", "cuda")}
         outcome.hold_out[n] = regret(times[side_of(*fit, n)], min(times.values()))

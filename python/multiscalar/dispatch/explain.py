@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class Explanation:
     differs: tuple[str, ...]
     overridden_by: str
     regret: tuple[float, float] | None
+    first_call_us: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines = [f"{self.request.curve} G1, n = {self.request.n:,} ({self.request.scope}) -> {self.backend}"]
@@ -48,6 +50,9 @@ class Explanation:
         lines.append(f"  overridden by: {self.overridden_by or 'nothing'}")
         if self.regret:
             lines.append(f"  regret on hold-out sizes: {self.regret[0]:.1%} median, {self.regret[1]:.1%} p95")
+        if self.first_call_us:
+            told = ", ".join(f"{side} {us / 1e3:,.0f} ms" for side, us in self.first_call_us.items())
+            lines.append(f"  the first call of a process takes: {told}")
         lines.append(f"  because: {self.reason}")
         return "\n".join(lines)
 
@@ -95,6 +100,11 @@ def explain(
         differs=tuple(differs),
         overridden_by=_override(),
         regret=(float(np.median(regrets)), float(np.percentile(regrets, 95))) if regrets else None,
+        first_call_us={
+            side: profile.first_call_us[name]
+            for side in ("cpu", "cuda")
+            if (name := f"{request.curve}/{side}") in profile.first_call_us
+        },
     )
 
 

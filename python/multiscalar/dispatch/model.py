@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 DEAD_ZONE: Final = 0.03
 BAND: Final = (5.0, 95.0)
 RESAMPLES: Final = 200
+BRACKET: Final = 1 / 8  # octaves to which a calibration narrows a change of sides
 GRID: Final = 64  # steps an octave in the search for crossings
 _QUANTILES: Final = {"median": 50.0, "p95": 95.0}
 
@@ -128,7 +129,7 @@ def interpolate(xs: Array, ys: Array, at: Array) -> Array:
 
 @dataclass(frozen=True)
 class Boundary:
-    """Above `n` terms `after` is taken; the crossing lies in low .. high with 90 % confidence."""
+    """Above `n` terms `after` is taken; another calibration of this machine finds low .. high in 90 % of cases."""
 
     n: int
     after: str
@@ -153,13 +154,24 @@ def boundaries(cpu: CostCurve, gpu: CostCurve, objective: Objective = "median") 
     changes = [_changes(grid, row) for row in _advantage(*draws)]
     result = []
     for n, after in found:
-        at = log(n)
         near = [
-            min((x for x, side in draw if side == after), key=lambda x: abs(x - at), default=at) for draw in changes
+            min((x for x, side in draw if side == after), key=lambda x: abs(x - log(n)), default=log(n))
+            for draw in changes
         ]
-        low, high = np.exp(np.percentile(near, BAND))
-        result.append(Boundary(n, after, min(float(low), n), max(float(high), n)))
+        low, high = _band(n, np.array(near))
+        result.append(Boundary(n, after, low, high))
     return result
+
+
+def _band(n: int, draws: Array) -> tuple[float, float]:
+    """Where another calibration will find the crossing that this one found at n, 90 of 100 times.
+
+    It differs from ours as two bootstrap draws differ from each other, not as one differs from the middle, and each
+    has only looked to within half a bracket.
+    """
+    apart = np.subtract.outer(draws, draws)
+    reach = max(float(np.percentile(np.abs(apart), BAND[1] - BAND[0])), BRACKET / 2 * log(2))
+    return n * exp(-reach), n * exp(reach)
 
 
 def side_of(cpu: CostCurve, gpu: CostCurve, n: int, objective: Objective = "median") -> str:

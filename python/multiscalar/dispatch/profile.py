@@ -27,6 +27,10 @@ MAX_BYTES: Final = 8 << 20
 MAX_SERIES: Final = 4096
 MAX_SIZES: Final = 512
 MAX_SAMPLES: Final = 4096
+# Scalars of a series (`chooser.series_of`) -> the shape that is measured for it: narrow ones as arrays of their type.
+SHAPES: Final = {
+    "1-bit": "bool", "8-bit": "uint8", "16-bit": "uint16", "32-bit": "uint32", "64-bit": "uint64", "full": "uniform"
+}  # fmt: skip
 
 
 class ProfileError(ValueError):

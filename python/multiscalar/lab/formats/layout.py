@@ -12,7 +12,7 @@ from .units import ratio_text, time_text
 __all__ = ["HEADER", "cells", "groups", "title"]
 
 HEADER = ("size", "path", "median", "±", "of best", "cpu", "of best", "min … max", "status")
-_TITLE = ("workload", "curve", "group", "scope", "shape", "inputs", "threads", "isa", "batch", "precompute")
+_TITLE = ("workload", "curve", "group", "scope", "shape", "inputs", "threads", "isa", "batch", "precompute", "role")
 
 
 def title(row: Row) -> str:
@@ -24,7 +24,7 @@ def title(row: Row) -> str:
             if name == "threads":
                 words.append("all threads")
             continue
-        if (name, value) in {("isa", "auto"), ("batch", 1), ("shape", "uniform")}:
+        if (name, value) in {("isa", "auto"), ("batch", 1), ("shape", "uniform"), ("role", "grid")}:
             continue
         match name:
             case "threads":

@@ -10,6 +10,8 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
+from ..calibration import HEADER as REGRET_HEADER
+from ..calibration import judged, regret_rows
 from ..check import check
 from ..crossover import crossings
 from ..diagnose.words import finding_text, headline
@@ -86,6 +88,8 @@ def _render(measurements: Measurements, title: str, points: int) -> str:
         statuses=_statuses(made),
         paths=list(enumerate(paths)),
         explained=_explained(measurements),
+        regret_header=REGRET_HEADER,
+        regrets=regret_rows(judged(measurements)),
         findings=findings,
         failures=sum(f.level == "FAIL" for f in findings),
         headline=_headline(made),

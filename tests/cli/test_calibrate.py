@@ -1,0 +1,165 @@
+"""Calibration through the lab with a GPU of a formula: record, table, report, first calls, comparison of profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from multiscalar.cli.calibrate import _profile
+from multiscalar.cli.metering import LabMeter, first_calls
+from multiscalar.cli.session import begin
+from multiscalar.dispatch.agreement import compare
+from multiscalar.dispatch.calibrate import Grid, NotAttested, NotMeasured, Outcome, calibrate
+from multiscalar.dispatch.profile import Series, from_json, to_json
+from multiscalar.lab.calibration import judged, regret_rows
+from multiscalar.lab.check import Level, check
+from multiscalar.lab.record import Record, gather
+from multiscalar.lab.report.page import build_report
+from multiscalar.lab.status import Status, SubjectError
+from multiscalar.lab.subject import Case, Evidence, Place, Sample
+from multiscalar.lab.subjects.peer import ProgramSubject, own_program
+
+SERIES = Series("bn254", "cpu", "resident-bases")
+
+
+@dataclass
+class Formula:
+    """A subject whose times are a formula: 100 us + 0.2 us a term on the card, 1 us a term on the CPU."""
+
+    name: str
+    place: Place = Place.CPU
+    wrong: bool = False
+    most: int = 1 << 30
+    inputs: Any = None
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
+
+    def describe(self) -> dict[str, Any]:
+        return {"library": "a formula"}
+
+    def prepare(self, case: Case, inputs: Any) -> None:
+        if int(case.labels["n"] or 0) > self.most:
+            raise SubjectError(Status.ERROR, "out of memory")
+        self.inputs = inputs
+
+    def take(self, count: int, warmups: int) -> Sequence[Sample]:
+        n = len(self.inputs.points)
+        us = 100 + 0.2 * n + 3 * log2(n) if self.name == "cuda" else 1.0 * n
+        walls = [int(us * 1e3 * self.rng.lognormal(0, 0.01)) for _ in range(count)]
+        result = [(p.x, p.y + self.wrong) for p in self.inputs.expected]
+        event = Evidence("cuda", launches=2, event_ns=1000) if self.name == "cuda" else Evidence("cpu")
+        return [Sample(i, wall, wall, result, evidence=event) for i, wall in enumerate(walls)]
+
+    def close(self) -> None:
+        self.inputs = None
+
+
+def make(**of_the_card: Any) -> Any:
+    return lambda name: Formula(name, Place.GPU, **of_the_card) if name == "cuda" else Formula(name)
+
+
+def run(record: Record, grid: Grid | None = None, **of_the_card: Any) -> Outcome:
+    name = begin(record, 5090, {})
+    meter = LabMeter(record, make=make(**of_the_card))
+    outcome = calibrate(meter, SERIES, grid=grid or Grid(high=1 << 10, hold_out=44), budget_s=60, gpu=True)
+    meter.close()
+    record.append("end", run=name, complete=True)
+    return outcome
+
+
+def test_a_calibration_is_a_record_from_which_its_figures_follow() -> None:
+    record = Record()
+    outcome = run(record)
+    assert len(outcome.hold_out) >= 40
+    assert outcome.stable
+    measurements = gather(record.lines)
+    assert not [f for f in check(measurements) if f.level is Level.FAIL]
+    (one,) = judged(measurements)
+    assert one.found == outcome.found
+    assert one.found[0].n == pytest.approx(163, rel=0.15)
+    assert one.regrets == pytest.approx(outcome.hold_out)
+    (row,) = regret_rows([one])
+    middle, p95, worst = outcome.regrets()
+    assert row[-4:] == (str(len(outcome.hold_out)), f"{middle:.1%}", f"{p95:.1%}", f"{worst:.1%}")
+    page = build_report(measurements)
+    assert ">Calibration</h2>" in page
+    assert all(f"<td>{text}</td>" in page for text in row)
+
+
+def test_other_records_have_no_calibration() -> None:
+    assert judged(gather([])) == []
+    assert ">Calibration</h2>" not in build_report(gather([]))
+
+
+def test_a_wrong_sum_voids_the_calibration_and_stays_in_the_record() -> None:
+    record = Record()
+    with pytest.raises(NotAttested, match="cuda on bn254 at n = 64"):
+        run(record, wrong=True)
+    assert [line["status"] for line in record.lines if line["kind"] == "result"] == ["MISMATCH"]
+
+
+def test_a_curve_ends_where_the_memory_does() -> None:
+    outcome = run(Record(), most=512)
+    assert outcome.gpu is not None
+    assert max(outcome.gpu.sizes) == 512
+    assert outcome.stable
+    assert outcome.notes == ["n = 1,024 and above were not measured: out of memory"]
+
+
+def test_a_subject_that_cannot_begin_measures_nothing() -> None:
+    with pytest.raises(NotMeasured):
+        run(Record(), most=8)
+
+
+def test_first_calls_are_of_fresh_processes_and_kept_in_the_profile() -> None:
+    record, processes = Record(), set()
+
+    class Watched(ProgramSubject):
+        def take(self, count: int, warmups: int) -> Sequence[Sample]:
+            samples = super().take(count, warmups)
+            processes.add(self.pid)
+            return samples
+
+    def watched(name: str) -> Any:
+        subject = own_program(name)
+        subject.__class__ = Watched
+        return subject
+
+    found = first_calls(record, "bn254", ("cpu",), n=16, make=watched)
+    assert found.keys() == {"bn254/cpu"}
+    assert len(processes) == len([line for line in record.lines if line["kind"] == "sample"]) == 3
+    outcome = run(Record(), Grid(high=256, hold_out=0))
+    again = from_json(to_json(_profile([outcome], found, False)), "text")
+    assert again.first_call_us == pytest.approx(found, rel=1e-3)
+    assert again.first_call_us["bn254/cpu"] > 0
+
+
+def test_two_profiles_of_one_machine_agree_and_others_do_not() -> None:
+    a, b = (run(Record(), Grid(high=1 << 10, hold_out=0)) for _ in range(2))
+    same = compare(_profile([a], {}, False), _profile([b], {}, False))
+    assert (same.series, same.share) == (1, 1.0)
+    assert "100% of boundaries" in str(same)
+    faster = run(Record(), Grid(high=1 << 10, hold_out=0))
+    assert faster.gpu is not None
+    faster.gpu = type(faster.gpu)({n: tuple(us / 3 for us in times) for n, times in faster.gpu.samples.items()})
+    assert compare(_profile([a], {}, False), _profile([faster], {}, False)).share == 0.0
+
+
+def test_the_command_compares_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from multiscalar.cli import main
+
+    outcome = run(Record(), Grid(high=1 << 10, hold_out=0))
+    path = tmp_path / "a.json"
+    path.write_text(to_json(_profile([outcome], {}, False)))
+    with pytest.raises(SystemExit) as left:
+        main(["calibrate", "--compare", str(path), str(path)])
+    assert left.value.code == 0
+    assert "bn254 resident-bases" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as left:
+        main(["calibrate", "--compare", str(path), str(tmp_path / "none.json")])
+    assert left.value.code == 2
+    assert "is no profile" in capsys.readouterr().err
