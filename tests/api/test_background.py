@@ -38,7 +38,7 @@ def test_submit(field_case: str) -> None:
 
 def test_submit_keeps_the_settings_of_its_caller() -> None:
     with ms.using(isa="scalar", threads=1):
-        bases = ms.Bases(CURVE.known_points(400))
+        bases = ms.Bases(CURVE.known_points(400), backend="cpu")
         future = bases.submit(CURVE.random_scalars(400))
     run = future.result(timeout=60).run
     assert (run.isa, run.threads) == ("scalar", 1)
@@ -50,7 +50,7 @@ def test_stop(field_case: str) -> None:
     known = curve.known_points(1 << 10)
     points = np.tile(known.data, (n >> 10, 1, 1))
     scalars = np.tile(curve.random_scalars(1 << 10).data, (n >> 10, 1))
-    bases = ms.Bases(points, curve=curve, check="none")
+    bases = ms.Bases(points, curve=curve, check="none", backend="cpu")
     asked: list[float] = []
 
     def stop() -> bool:
