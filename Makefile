@@ -5,9 +5,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml $(wildcard Cargo.lock)
-# A driver of 580 or later speaks CUDA 13; an older one gets CUDA 12. No driver: CPU only.
-DRIVER := $(shell nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1 | cut -d. -f1)
-GPU    := $(if $(DRIVER),$(shell [ "$(DRIVER)" -ge 580 ] 2>/dev/null && echo ,cu13 || echo ,cu12))
+# A driver of 580 or later speaks CUDA 13; an older one gets CUDA 12. No driver: CPU only (nvidia-smi says so in words).
+DRIVER := $(shell nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1 | grep -Eo '^[0-9]+')
+CUDA   := $(if $(DRIVER),$(shell [ "$(DRIVER)" -ge 580 ] && echo cu13 || echo cu12))
+
+DEVELOP := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release
 
 .DEFAULT_GOAL := help
 .PHONY: help bench bench-small bench-medium bench-large compare test test-rust test-python lint build tools \
@@ -37,13 +39,18 @@ $(BIN)/maturin: | tools
 
 $(VENV)/built: pyproject.toml $(RUST) | tools $(BIN)/maturin
 	@echo "building the native core (about a minute the first time)" >&2
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --extras test$(GPU)
+	@$(DEVELOP) $(if $(CUDA),--extras $(CUDA))
 	@touch $@
 
 build: $(VENV)/built
 
-$(VENV)/linters: $(VENV)/built
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release --extras dev$(GPU)
+# Without a GPU the tests still compile its kernels: the extra nvrtc brings the compiler alone.
+$(VENV)/testers: $(VENV)/built
+	@$(DEVELOP) --extras test,$(or $(CUDA),nvrtc)
+	@touch $@
+
+$(VENV)/linters: $(VENV)/testers
+	@$(DEVELOP) --extras dev
 	@touch $@
 
 # --- the main job -----------------------------------------------------------------------------
@@ -63,7 +70,7 @@ test: test-rust test-python
 test-rust: build
 	cargo test --quiet --profile checked --workspace --exclude multiscalar-python
 
-test-python: build
+test-python: $(VENV)/testers
 	$(BIN)/pytest -q
 
 lint: $(VENV)/linters

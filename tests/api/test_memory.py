@@ -109,7 +109,18 @@ def system(folder: Path, groups: str, files: dict[str, object]) -> int | None:
             4 * GIB,
         ),
     ],
-    ids="no-groups no-files no-limit limit cached over own-group group-above another-view version-1".split(),
+    ids=[
+        "no-groups",
+        "no-files",
+        "no-limit",
+        "limit",
+        "cached",
+        "over",
+        "own-group",
+        "group-above",
+        "another-view",
+        "version-1",
+    ],
 )
 def test_what_a_cgroup_leaves(tmp_path: Path, groups: str, files: dict[str, object], free: int) -> None:
     """Cached files are not in the way: a build beside us fills a container with them."""

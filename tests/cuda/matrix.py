@@ -9,9 +9,12 @@ environment of its own, by the same command.
 from __future__ import annotations
 
 import json
+import os
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from pathlib import Path
 
 import multiscalar as ms
 from multiscalar.cuda.compiled import cache_folder, unit
@@ -27,12 +30,30 @@ def resources(curve: str, arch: str) -> Table:
     """What each kernel of `curve` takes on `arch`; compiled only if this source was not before."""
     work = unit(ms.curve(curve), arch)
     kept = cache_folder().parent / "compile-matrix" / f"{work.digest()}.json"
-    if kept.is_file():
-        return {name: Resources(**row) for name, row in json.loads(kept.read_text()).items()}
-    _, found = measure(work)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(json.dumps({name: asdict(row) for name, row in found.items()}))
+    found = load(kept)
+    if found is None:
+        _, found = measure(work)
+        store(kept, found)
     return found
+
+
+def load(kept: Path) -> Table | None:
+    """What an earlier run kept; None where it kept nothing that can be read."""
+    try:
+        return {name: Resources(**row) for name, row in json.loads(kept.read_text()).items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def store(kept: Path, found: Table) -> None:
+    """Keep it for the next run, whole or not at all: others write here at the same time. Without a cache: nothing."""
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=kept.parent, delete=False) as part:
+            part.write(json.dumps({name: asdict(row) for name, row in found.items()}))
+        os.replace(part.name, kept)
+    except OSError as error:
+        print(f"not kept: {error}", file=sys.stderr)
 
 
 def matrix(architectures: tuple[str, ...], curves: tuple[str, ...] = CURVES) -> dict[tuple[str, str], Table]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 import venv
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("cuda.core", reason="the kernel compiler is not installed (extra test, cu13 or cu12)")
+pytest.importorskip("cuda.core", exc_type=ImportError, reason="no kernel compiler (extra nvrtc, cu13 or cu12)")
 
 import matrix
 from multiscalar.cuda.compiled import cache_folder
@@ -23,6 +25,15 @@ MOST_SPILLED = 768
 SPILLED = {("bls12-377", "msm_fixup"): 1536}
 MOST_STACK = 1024
 CUDA_12 = ("sm_75", "sm_90", "sm_120")
+CUDA_12_PACKAGES = (
+    "cuda-core>=1.0,<2",
+    "cuda-bindings>=12.8,<13",
+    "nvidia-cuda-nvrtc-cu12>=12.8",
+    "nvidia-nvjitlink-cu12>=12.8",
+    "numpy>=2.0",
+    "platformdirs>=4.3",
+)
+CUDA_12_IMPORTS = "import cuda.core, numpy, platformdirs; from cuda.bindings import nvjitlink, nvrtc"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -39,26 +50,43 @@ def test_every_kernel_fits(arch: str) -> None:
             assert row.stack <= MOST_STACK, f"{curve} {name}: {row}"
 
 
+def python_with_cuda_12(home: Path) -> Path:
+    """The Python of an environment in `home`, made there if none works.
+
+    It is made beside and moved into place: several runs may want it at once, and one may end midway.
+    """
+    python = home / "bin" / "python"
+    if works(python):
+        return python
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home.parent, ignore_cleanup_errors=True) as folder:
+        made = Path(folder) / "env"
+        venv.create(made, with_pip=True, system_site_packages=False)
+        install = [str(made / "bin" / "python"), "-m", "pip", "install", "-q", "--retries", "1", *CUDA_12_PACKAGES]
+        subprocess.run(install, capture_output=True, text=True, timeout=900, check=True)
+        if not works(python):
+            shutil.rmtree(home, ignore_errors=True)  # its interpreter is gone, or it was never finished
+            made.rename(home)
+    return python
+
+
+def works(python: Path) -> bool:
+    """Whether this interpreter starts and has what the matrix imports."""
+    try:
+        done = subprocess.run([str(python), "-c", CUDA_12_IMPORTS], capture_output=True, timeout=120)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
+
+
 @pytest.mark.timeout(1800)
 def test_cuda_12_compiles_too() -> None:
     """CUDA 12's compiler lives in an environment of its own, since the two do not share one."""
-    home = cache_folder().parent / "cuda12-env"
-    python = home / "bin" / "python"
-    if not (home / "ready").exists():
-        venv.create(home, with_pip=True, system_site_packages=False)
-        wanted = [
-            "cuda-core>=1.0,<2",
-            "cuda-bindings>=12.8,<13",
-            "nvidia-cuda-nvrtc-cu12>=12.8",
-            "nvidia-nvjitlink-cu12>=12.8",
-        ]
-        wanted += ["numpy", "platformdirs"]
-        done = subprocess.run(
-            [str(python), "-m", "pip", "install", "-q", *wanted], capture_output=True, text=True, timeout=900
-        )
-        if done.returncode:
-            pytest.skip(f"CUDA 12's compiler cannot be installed here: {done.stderr.strip().splitlines()[-1][:200]}")
-        (home / "ready").touch()
+    try:
+        python = python_with_cuda_12(cache_folder().parent / "cuda12-env")
+    except (OSError, subprocess.SubprocessError) as error:
+        words = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
+        pytest.skip(f"CUDA 12's compiler cannot be installed here: {(words or ['no reason given'])[-1][:200]}")
     done = subprocess.run(
         [str(python), str(ROOT / "tests/cuda/matrix.py"), *CUDA_12],
         env={**os.environ, "PYTHONPATH": str(ROOT / "python")},

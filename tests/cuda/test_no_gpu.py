@@ -33,7 +33,7 @@ def test_without_the_package() -> None:
 
 
 def test_without_a_driver() -> None:
-    pytest.importorskip("cuda.bindings", reason="needs the extra cu13 or cu12")
+    pytest.importorskip("cuda.bindings", exc_type=ImportError, reason="needs the extra cu13 or cu12")
     out = run(
         """
         from cuda.bindings import driver
@@ -49,7 +49,7 @@ def test_without_a_driver() -> None:
 
 
 def test_without_a_device() -> None:
-    pytest.importorskip("cuda.bindings", reason="needs the extra cu13 or cu12")
+    pytest.importorskip("cuda.bindings", exc_type=ImportError, reason="needs the extra cu13 or cu12")
     out = run(
         """
         from cuda.bindings import driver

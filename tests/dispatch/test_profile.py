@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,26 @@ def test_a_deep_text_is_refused_in_a_process_with_a_huge_recursion_limit() -> No
     done = subprocess.run([sys.executable, "-c", deep], capture_output=True, text=True)
     assert done.returncode == 1
     assert "ValueError: lists and objects nested more than 64 deep" in done.stderr
-    assert jsontext.parse('["' + "[" * 100 + '\\"[", [1]]') == ["[" * 100 + '"[', [1]]
+
+
+@pytest.mark.parametrize("text", ["[" * 100, "\\" * 99, '"' * 99, '\\"[' * 99, '\\\\"{[' * 99, "[]\\", "\n\t[\x00"])
+def test_brackets_in_strings_are_not_depth(text: str) -> None:
+    value = {text: [text, [1, {"k": text}]], "many": [[]] * 100}
+    assert jsontext.parse(json.dumps(value)) == value
+    deep = json.dumps([text, [text]])[:-2] + "[" * 65 + "]" * 67
+    with pytest.raises(ValueError, match="more than 64 deep"):
+        jsontext.parse(deep)
+
+
+@pytest.mark.parametrize("inside", ["a", "\\n", "\\\\", '\\"'], ids=["plain", "newlines", "backslashes", "quotes"])
+def test_a_long_string_costs_a_few_times_its_length(inside: str) -> None:
+    text = '["' + inside * (1 << 20) + '"' + ",[]" * 70 + "]"
+    tracemalloc.start()
+    try:
+        jsontext.parse(text)
+        assert tracemalloc.get_traced_memory()[1] < 8 * len(text)
+    finally:
+        tracemalloc.stop()
 
 
 def test_save_find_and_merge() -> None:

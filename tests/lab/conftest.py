@@ -1,11 +1,14 @@
-"""The lab's fixture: subjects run on one case, and the record gathered."""
+"""The lab's fixtures: subjects run on one case and the record gathered; a clock that no other program disturbs."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from multiscalar.lab import warmup
 from multiscalar.lab.record import Measurements, Record, gather
 from multiscalar.lab.runner import Runner
 from multiscalar.lab.stopping import Stopping
@@ -34,3 +37,10 @@ def run() -> Callable[..., Measurements]:
         return gather(kept.lines)
 
     return go
+
+
+@pytest.fixture
+def steady_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For the limits of the warm-up, a millisecond passes with each look at the clock."""
+    ticks = itertools.count()
+    monkeypatch.setattr(warmup, "time", SimpleNamespace(perf_counter=lambda: next(ticks) / 1000))

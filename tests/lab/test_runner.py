@@ -147,7 +147,7 @@ def test_gather_refuses_orphans():
         gather([{"kind": "sample", "cell": "x", "at_ns": 0, "wall_ns": 1}])
 
 
-def test_the_gpu_s_clock_warms_no_cpu_subject():
+def test_the_gpu_s_clock_warms_no_cpu_subject(steady_time):
     """An SM clock that never stands still must not cost a CPU row its plateau."""
     flip = (float(i % 2 + 1) for i in itertools.count())
     record = Record()

@@ -23,7 +23,7 @@ PATHS: Final = ("grouped", "sorted", "pairs")
 
 
 def use_endomorphism(curve: CurveShape, n: int) -> bool:
-    """Whether a table of n bases gets beta x (half as much memory again)."""
+    """Whether a table of n bases gets beta x (twice the memory)."""
     return curve.glv_bits < curve.order_bits and n <= GLV_MAX_N
 
 

@@ -109,7 +109,7 @@ def note_fallback(wanted: str, reason: str) -> None:
     if first:
         warnings.warn(
             f'backend="auto" chose {wanted} and fell back to the CPU: {reason}. Later fallbacks are counted in '
-            'silence (multiscalar.engine.fallbacks()); backend="' + wanted + '" raises instead.',
+            'silence (multiscalar.engine.registry.fallbacks()); backend="' + wanted + '" raises instead.',
             FallbackWarning,
             stacklevel=4,
         )

@@ -85,7 +85,7 @@ def test_precomputed_tables(precompute: int) -> None:
 
 
 def test_device_arrays_in_place() -> None:
-    cupy = pytest.importorskip("cupy")
+    cupy = pytest.importorskip("cupy", exc_type=ImportError)
     points, scalars, expected = inputs("bn254", 1000)
     bases = ms.Bases(points, backend="cuda")
     on_device = cupy.asarray(scalars.data)

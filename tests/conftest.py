@@ -1,0 +1,28 @@
+"""For every test: settings and profiles of the user play no part, and random examples are the same each time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Caches and the public setup stay where they are: both are costly to make anew.
+_KEPT = ("MULTISCALAR_CACHE_DIR", "MULTISCALAR_SRS_DIR", "MULTISCALAR_PEER_")
+
+for _name in [name for name in os.environ if name.startswith("MULTISCALAR_") and not name.startswith(_KEPT)]:
+    del os.environ[_name]
+
+# A busy machine is no fault of a test; `--hypothesis-profile=explore` looks for new examples.
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", settings.get_profile("explore"), derandomize=True, database=None)
+settings.load_profile("same")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Profiles and baselines of the user are neither used nor changed, by this process and those it starts."""
+    os.environ["MULTISCALAR_STATE_DIR"] = str(tmp_path_factory.mktemp("state"))
+    yield
+    os.environ.pop("MULTISCALAR_STATE_DIR", None)
