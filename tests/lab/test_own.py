@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from multiscalar.engine import registry
 from multiscalar.engine.backend import Availability
@@ -31,7 +29,7 @@ class Prepared:
         if self._fails:
             raise self._fails
         outcomes = self._inner.msm(vectors, options)
-        return [outcome._replace(run=replace(outcome.run, **self._told)) for outcome in outcomes]
+        return [outcome._replace(run=outcome.run._replace(**self._told)) for outcome in outcomes]
 
 
 class FakeCuda:
