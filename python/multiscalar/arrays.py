@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, intake
+from . import _core, intake, memory
 from .curves import Curve
 from .curves import curve as find_curve
 from .errors import InputTypeError, OptionError, ScalarRangeError, shown
@@ -186,6 +186,7 @@ class PointArray:
 
     def verify(self) -> PointArray:
         """Make the pending check now, on the CPU. Cost: 3 multiplications a point, 255 doublings for the subgroup."""
+        memory.require(self._data.nbytes, f"verifying {len(self):,} points of {self._curve.name}")
         with translated(self._curve):
             _core.prepare(
                 self._curve.name, self._data, self._form is Form.MONTGOMERY, str(self.pending), False, "scalar", 0

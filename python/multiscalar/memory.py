@@ -78,7 +78,10 @@ def _left_by_groups(proc: Path, cgroups: Path) -> Iterator[int]:
 
 
 def _left_by_limits(proc: Path) -> Iterator[int]:
-    """What limits on address space and on data leave. Source: proc(5), statm: pages of size and of data."""
+    """What limits on address space and on data leave after the requests that never ask (no kernel gives way for those).
+
+    Source: proc(5), statm: pages of size and of data.
+    """
     try:
         import resource
     except ImportError:  # no such limits on this system
@@ -90,7 +93,7 @@ def _left_by_limits(proc: Path) -> Iterator[int]:
     for limit, column in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
         most = resource.getrlimit(limit)[0]
         if most != resource.RLIM_INFINITY:
-            yield most - int(statm[0][column]) * page
+            yield most - int(statm[0][column]) * page - _ALWAYS_FINE
 
 
 def require(need: int, purpose: str) -> None:

@@ -28,6 +28,7 @@ def test_short_of_memory(field_case: str, monkeypatch: pytest.MonkeyPatch) -> No
         lambda: CURVE.known_points(1 << 20),
         lambda: CURVE.random_scalars(1 << 20),
         lambda: CURVE.points(points.data[::-1]),
+        lambda: CURVE.points(points.data),
     ):
         with pytest.raises(OutOfMemoryError, match=r"1,048,576 are free") as caught:
             call()
@@ -141,3 +142,26 @@ def test_what_a_limit_of_the_process_leaves(limit: str) -> None:
     told = subprocess.run([sys.executable, "-c", LIMITED.format(limit)], capture_output=True, text=True, timeout=60)
     assert told.returncode == 0, told.stderr
     assert 0 < int(told.stdout) < 3 << 30
+
+
+SHORT = """
+import resource
+import multiscalar as ms
+curve = ms.curve("bls12-381")
+points, scalars = curve.known_points(1 << 20), curve.random_scalars(1 << 20)
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (100 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    ms.msm(points, scalars, threads=2)
+except MemoryError as error:
+    print(type(error).__name__)
+assert ms.msm(points[:1000], scalars[:1000], threads=2) == curve.expected_sum(points, scalars[:1000])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
+def test_a_sum_beyond_the_limit_of_the_process() -> None:
+    """The core's allocations end the process where there is no room, so the limit has to be seen before."""
+    told = subprocess.run([sys.executable, "-c", SHORT], capture_output=True, text=True, timeout=60)
+    assert (told.returncode, told.stdout.strip()) == (0, "OutOfMemoryError"), told.stderr[-2000:]
