@@ -145,6 +145,9 @@ def test_what_is_no_answer_becomes_a_fault(line: str, status: FaultKind) -> None
         {"where": None},
         {"evidence": []},
         {"evidence": {"log": "x" * 100_000}},
+        {"evidence": {"temperature": float("nan")}},
+        {"evidence": {"launches": 10**400}},
+        {"evidence": {"phases_ns": {"alloc": "long"}}},
     ],
 )
 def test_an_answer_outside_its_ranges_is_refused(change: dict[str, object]) -> None:

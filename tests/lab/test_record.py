@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
+import re
 import subprocess
 import sys
+from functools import reduce
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from multiscalar.lab import record as records
 from multiscalar.lab.check import Level, check
+from multiscalar.lab.compare import compare_paths, compare_records
+from multiscalar.lab.diagnose.words import diagnosis_text
+from multiscalar.lab.doctor import diagnoses
+from multiscalar.lab.formats import Format, render
+from multiscalar.lab.formats.verdicts import verdicts_json, verdicts_table
+from multiscalar.lab.formats.versus import to_versus
 from multiscalar.lab.record import Record, RecordError, gather, read_lines, read_record
 from multiscalar.lab.rows import rows
 from multiscalar.lab.schema import schema_fault
 from multiscalar.lab.status import Status
+from multiscalar.lab.stories.cutoff import cutoff_text, find_cutoff, series
+from multiscalar.lab.stories.stability import stability_advice, stability_table
 from multiscalar.lab.subject import Evidence, Sample
 
 from . import stories
@@ -213,6 +226,106 @@ def test_hostile_lines_are_refused_with_place_and_rule(tmp_path, text, said):
     path.write_text(text)
     with pytest.raises(RecordError, match=said):
         read_record([path])
+
+
+CELL = {"kind": "cell", "cell": "c", "path": "p", "place": "cpu", "labels": {"n": 4}, "subject": {}}
+SAMPLE = {"kind": "sample", "cell": "c", "at_ns": 1, "wall_ns": 4}
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "junk", "said"),
+    [
+        (CELL, "labels.batch", "x", "labels.batch is str, not integer or null"),
+        (CELL, "labels.threads", 0, "labels.threads is 0, below 1"),
+        (CELL, "labels.curve", {}, "labels.curve is dict"),
+        (CELL, "labels.curve", [["bn254"]], "labels.curve is list"),
+        (CELL, "subject.pids", ["7"], r"subject.pids\[0\] is str"),
+        (CELL, "warmup", {"seconds": "x"}, "warmup.seconds is str"),
+        (SAMPLE, "wall_ns", 10**400, "above"),
+        (SAMPLE, "evidence", {"event_ns": "abc"}, "evidence.event_ns is str"),
+        (SAMPLE, "evidence", {"detail": 5}, "evidence.detail is int"),
+        (SAMPLE, "evidence", {"detail": {"phases_ns": {"alloc": None}}}, "phases_ns.alloc is NoneType"),
+        (SAMPLE, "evidence", {"detail": {"state": {"sm_mhz": "fast"}}}, "state.sm_mhz is str"),
+        (SAMPLE, "evidence", {"detail": {"free": [{"deep": float("nan")}]}}, "not finite"),
+        (GOOD[0], "machine.cpu", "s", "machine.cpu is str"),
+        (GOOD[0], "machine.cpu", {"memory_bytes": 10**400}, "not finite or beyond"),
+        (GOOD[0], "machine.gpu", {"max_sm_mhz": float("inf")}, "not finite"),
+        (GOOD[0], "versions", {"numpy": 2}, "versions.numpy is int"),
+        ({"kind": "trace", "at_ns": 1}, "fields", {"reasons": "hot"}, "fields.reasons is str"),
+        ({"kind": "result", "cell": "c", "status": "ok"}, "stop", [1], "stop is list"),
+    ],
+)
+def test_what_is_used_of_a_line_is_described_by_the_schema(line, place, junk, said):
+    altered = copy.deepcopy(line)
+    *way, name = place.split(".")
+    reduce(lambda inner, step: inner[step], way, altered)[name] = junk
+    assert re.search(said, schema_fault(json.loads(json.dumps(altered))) or "")
+
+
+_NUMBERS = (
+    st.integers(-5, 5) | st.floats() | st.sampled_from([0, 1, 63, 10**6, 10**9, 10**15, 2**62, 2**64 - 1, 10**400])
+)
+_WORDS = st.text(max_size=5) | st.sampled_from(["cpu", "gpu", "any", "icicle-v2", "bn254", "UNVERIFIED", "x" * 65])
+_JUNK = st.recursive(
+    st.none() | st.booleans() | _NUMBERS | _WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+_LIKE = {int: _NUMBERS, float: _NUMBERS, str: _WORDS}
+
+
+def _rich():
+    """A short record with all that a reader looks at."""
+    lines = [stories.run_line(), *stories.cell("bn254", 4096, "cpu", [10.0, 10.1, 10.0, 31.0], "cpu"),
+             *stories.cell("bn254", 4096, "icicle-v2", [9.0, 9.1, 9.0, 90.0], "gpu", 10**9, 1.0)]  # fmt: skip
+    for sample in [line for line in lines if line["kind"] == "sample"]:
+        state = {"sm_mhz": 1400, "pstate": 5, "reasons": ["sw-thermal"], "pids": [7, 8], "gpu_util": 40, "mem_used": 1}
+        lines.append({"kind": "trace", "at_ns": sample["at_ns"] + 9, "fields": {**state, "host_steal": 0.1}})
+        sample["evidence"] = sample.get("evidence", {}) | {
+            "detail": {"phases_ns": {"alloc": 5}, "state": {"temperature_c": 90}, "pinned": False}
+        }
+    return copy.deepcopy([*lines, {"kind": "end", "run": "story", "complete": True}])
+
+
+def _places(value, way=()):
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, item in inner:
+        yield (*way, name)
+        yield from _places(item, (*way, name))
+
+
+def _all_that_reads(found):
+    check(found)
+    for form in Format:
+        render(found, form)
+    to_versus(rows(found), "cpu", "icicle-v2")
+    for clock in ("auto", "cpu_ns", "wall_ns"):
+        verdicts_table(compare_paths(found, "cpu", "icicle-v2", clock=clock))
+        verdicts_json(compare_records(found, gather(_rich()), clock=clock))
+    for _, diagnosis in diagnoses(found):
+        diagnosis_text(diagnosis)
+    times = series(found)
+    cutoff = find_cutoff(times, "cpu", "icicle-v2", "cuda")
+    assert cutoff is None or cutoff_text(cutoff, "bn254", {})
+    stability_table(found)
+    stability_advice(found)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_what_the_schema_lets_through_breaks_no_reader(data):
+    """Words of a good record replaced, mostly by others of their type; what the schema refuses is put back."""
+    lines = _rich()
+    for _ in range(data.draw(st.integers(1, 6))):
+        line = data.draw(st.sampled_from(lines))
+        *way, name = data.draw(st.sampled_from([place for place in _places(line) if place != ("kind",)]))
+        owner = reduce(lambda inner, step: inner[step], way, line)
+        before = owner[name]
+        owner[name] = data.draw(_LIKE.get(type(before), _JUNK) | _JUNK)
+        if schema_fault(json.loads(json.dumps(line))):
+            owner[name] = before
+    with contextlib.suppress(RecordError):
+        _all_that_reads(gather(lines))
 
 
 def test_binary_junk_is_refused(tmp_path):

@@ -72,7 +72,8 @@ def test_a_silent_driver_has_no_facts_and_no_clock():
 def test_gpm_needs_two_samples_and_survives_refusal():
     class Metrics(SimpleNamespace):
         def __init__(self):
-            super().__init__(metrics=[SimpleNamespace(value=17.04, nvmlReturn=0) for _ in range(4)])
+            values = (17.04, float("nan"), float("inf"), 3.0)
+            super().__init__(metrics=[SimpleNamespace(value=value, nvmlReturn=0) for value in values])
 
     answers = {"nvmlGpmQueryDeviceSupport": SimpleNamespace(isSupportedDevice=1), "nvmlGpmSampleAlloc": object(),
                "nvmlGpmSampleGet": None, "nvmlGpmMetricsGet": None}  # fmt: skip
@@ -80,7 +81,7 @@ def test_gpm_needs_two_samples_and_survives_refusal():
     nvml.c_nvmlGpmMetricsGet_t = Metrics
     gpm = Gpm(nvml, "h")
     assert gpm.read() == {}
-    assert gpm.read()["sm_util"] == 17.0
+    assert gpm.read() == {"sm_util": 17.0, "dram_util": 3.0}, "an idle card's NaN is absent"
     refusing = FakeNvml(**{**answers, "nvmlGpmSampleGet": None})
     del refusing.nvmlGpmSampleGet
     gpm = Gpm(refusing, "h")

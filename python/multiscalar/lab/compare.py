@@ -78,11 +78,11 @@ def judge(a: Sequence[float], b: Sequence[float], threshold: float = THRESHOLD) 
 
 
 def _clock(asked: str, a: Cell, b: Cell) -> str:
-    """`auto` by what the two cells are."""
-    if asked != "auto":
-        return asked
-    serial = all(cell.place == "cpu" and cell.labels.get("threads") == 1 and cell.times("cpu_ns") for cell in (a, b))
-    return "cpu_ns" if serial else "wall_ns"
+    """`auto` by what the two cells are. Wall time where a cell tells no CPU time, or none that its clock could see."""
+    cells = (a, b)
+    told = all(times and min(times) > 0 for times in (cell.times("cpu_ns") for cell in cells))
+    serial = all(cell.place == "cpu" and cell.labels.get("threads") == 1 for cell in cells)
+    return "cpu_ns" if told and (asked == "cpu_ns" or (asked == "auto" and serial)) else "wall_ns"
 
 
 def _usable(cell: Cell) -> bool:

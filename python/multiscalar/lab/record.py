@@ -59,12 +59,21 @@ class Cell:
 
     @property
     def status(self) -> Status | None:
-        """None while the cell is unfinished."""
+        """None while the cell is unfinished. What took no time was not timed, whatever the record says."""
+        if self.timed_nothing:
+            return Status.NOT_ATTESTED
         return Status(self.result["status"]) if self.result else None
+
+    @property
+    def timed_nothing(self) -> bool:
+        """Whether a call has no duration."""
+        return any(line["wall_ns"] <= 0 for calls in (self.samples, self.warmups) for line in calls)
 
     @property
     def note(self) -> str:
         """Reason of the status, or what an unfinished cell has."""
+        if self.timed_nothing:
+            return "a call of no duration"
         if self.result is None:
             return f"unfinished: {len(self.samples)} samples"
         return str(self.result.get("note", ""))

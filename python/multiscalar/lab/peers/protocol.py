@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ... import jsontext
+from ..schema import part_fault
 from .faults import Fault, FaultKind
 
 __all__ = ["Hello", "LoadAnswer", "PeerSample", "RunAnswer", "parse_hello", "parse_load", "parse_object", "parse_run"]
@@ -139,6 +140,8 @@ def _run(fields: Mapping[str, Any], repeats: int) -> RunAnswer:
     evidence = fields.get("evidence", {})
     if not isinstance(evidence, dict) or len(json.dumps(evidence)) > 16 * MAX_TEXT:
         raise _BadAnswerError("evidence must be a small object")
+    if fault := part_fault(evidence, "detail"):  # it goes into the record, which others must be able to read
+        raise _BadAnswerError(f"evidence: {fault}")
     return RunAnswer(
         samples=tuple(_sample(sample) for sample in samples),
         x=_coordinate(result, "x"),

@@ -5,6 +5,7 @@ Absent on older cards, in MIG slices and in most guests; the first refusal ends 
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 __all__ = ["Gpm"]
@@ -52,8 +53,7 @@ class Gpm:
         for slot, constant in enumerate(_METRICS.values()):
             asked.metrics[slot].metricId = getattr(self._nvml, constant)
         self._nvml.nvmlGpmMetricsGet(asked)
-        return {
-            name: round(float(asked.metrics[slot].value), 1)
-            for slot, name in enumerate(_METRICS)
-            if asked.metrics[slot].nvmlReturn == 0
-        }
+        told = zip(_METRICS, asked.metrics, strict=False)
+        known = {name: float(metric.value) for name, metric in told if metric.nvmlReturn == 0}
+        # An idle card has shares of nothing, which the driver calls NaN: absent here, and no JSON in a record.
+        return {name: round(value, 1) for name, value in known.items() if isfinite(value)}
