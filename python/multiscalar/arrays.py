@@ -349,12 +349,13 @@ def unreduced(scalars: ScalarArray, index: int) -> ScalarRangeError:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class DeviceArray:
     """An array in device memory, described and not touched: `source` offers `__cuda_array_interface__` or DLPack.
 
-    `role` is "points" (uint64[n, 2, L]) or "scalars" (uint64[n, 4] or narrow [n]); `shape` and `dtype` come from the
-    interface. The backend reads the data in place, ordered on the caller's stream.
+    `role` is "points" (uint64[n, 2, L]) or "scalars" (uint64[n, 4] or narrow [n]); `shape`, `dtype`, `pointer` (its
+    address) and `producer` (the stream that wrote it, if it names one) come from the interface. The backend reads the
+    data in place, ordered on the caller's stream. Treat as read-only: not frozen, since making one is part of a call.
     """
 
     source: object
@@ -365,6 +366,8 @@ class DeviceArray:
     dtype: str
     wanted: Check = Check.NONE
     in_subgroup: bool = False
+    pointer: int | None = None  # None: to be asked for through DLPack
+    producer: int | None = None
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -27,8 +27,8 @@ def shim(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attach]:
     monkeypatch.setattr(compiled, "_kernels", {})
     monkeypatch.setattr(backend._BACKEND, "_state", Availability(True))
 
-    def attach(capacity: int = 1 << 40, ordinal: int = 0) -> ShimRuntime:
-        runtime = ShimRuntime(capacity)
+    def attach(capacity: int = 1 << 40, ordinal: int = 0, eager_copies: bool = False) -> ShimRuntime:
+        runtime = ShimRuntime(capacity, eager_copies)
         lane = Lane(runtime)
         for name in ms.curves.names():
             facts = oracle.curve(name)

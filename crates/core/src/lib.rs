@@ -7,3 +7,4 @@ pub mod codec;
 pub mod curve;
 pub mod field;
 pub mod msm;
+pub mod staging;

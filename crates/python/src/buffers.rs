@@ -30,13 +30,13 @@ impl<T: Element> Input<T> {
     }
 }
 
-/// A writable C-contiguous array of `u64`, made by our own Python code for results.
-pub struct Output(PyBuffer<u64>);
+/// A writable C-contiguous array of `T`, made by our own Python code for results.
+pub struct Output<T: Element>(PyBuffer<T>);
 
-impl Output {
+impl<T: Element> Output<T> {
     /// Takes the buffer of `object`.
     pub fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let buffer = PyBuffer::<u64>::get(object)?;
+        let buffer = PyBuffer::<T>::get(object)?;
         if !buffer.is_c_contiguous() || buffer.readonly() {
             return Err(failure("internal", None, "results need a writable C-contiguous array"));
         }
@@ -44,11 +44,11 @@ impl Output {
     }
 
     /// The elements.
-    pub fn as_slice(&mut self) -> &mut [u64] {
+    pub fn as_slice(&mut self) -> &mut [T] {
         if self.0.item_count() == 0 {
             return &mut [];
         }
         // SAFETY: as for Input; the array is writable and was made for this call alone.
-        unsafe { std::slice::from_raw_parts_mut(self.0.buf_ptr().cast::<u64>(), self.0.item_count()) }
+        unsafe { std::slice::from_raw_parts_mut(self.0.buf_ptr().cast::<T>(), self.0.item_count()) }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+use multiscalar_core::staging;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::buffers::{Input, Output};
 use crate::curves::{AnyCurve, find};
@@ -65,10 +67,36 @@ pub fn convert(
     done.map_err(|i| failure("coordinate-range", Some(i / 2), "a coordinate is not below the field modulus"))
 }
 
-/// Writes the affine points of sums in projective Montgomery form, uint64[n, 3, L], to `out`, uint64[n, 2, L]; infinity
-/// becomes (0, 0). Returns the first sum that is (0 : 0 : 0), which is no point.
+/// The affine points of sums in projective Montgomery form: from `[n][3][L]` to `[n][2][L]` limbs as little-endian bytes;
+/// infinity becomes (0, 0). With them the first sum that is (0 : 0 : 0), which is no point.
 #[pyfunction]
-pub fn normalize(name: &str, projective: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-    let (curve, projective, mut out) = (curve(name)?, Input::<u64>::new(projective)?, Output::new(out)?);
-    Ok(curve.normalize(projective.as_slice(), out.as_slice()))
+pub fn normalize<'py>(
+    py: Python<'py>,
+    name: &str,
+    projective: &[u8],
+) -> PyResult<(Bound<'py, PyBytes>, Option<usize>)> {
+    let curve = curve(name)?;
+    let limbs: Vec<u64> = projective.as_chunks().0.iter().map(|limb| u64::from_le_bytes(*limb)).collect();
+    let mut affine = vec![0; limbs.len() / 3 * 2];
+    let exceptional = curve.normalize(&limbs, &mut affine);
+    let bytes: Vec<u8> = affine.into_iter().flat_map(u64::to_le_bytes).collect();
+    Ok((PyBytes::new(py, &bytes), exceptional))
+}
+
+/// Copies `rows[k]` to `target[k * stride ..]`, all C-contiguous bytes, on `threads` threads (0: all). The caller made
+/// `target` and lets nobody else touch it meanwhile.
+#[pyfunction]
+pub fn gather(
+    py: Python<'_>,
+    target: &Bound<'_, PyAny>,
+    rows: Vec<Bound<'_, PyAny>>,
+    stride: usize,
+    threads: usize,
+) -> PyResult<()> {
+    let mut target = Output::<u8>::new(target)?;
+    let rows = rows.iter().map(Input::<u8>::new).collect::<PyResult<Vec<_>>>()?;
+    let rows: Vec<&[u8]> = rows.iter().map(Input::as_slice).collect();
+    let target = target.as_slice();
+    py.detach(|| staging::gather(target, &rows, stride, threads));
+    Ok(())
 }

@@ -1,4 +1,5 @@
-//! Sums that a device leaves in projective form, as affine points. Cost: one inversion and three multiplications a sum.
+//! Sums that a device leaves in projective form, as affine points. Cost: six multiplications a sum and one inversion.
+//! Source: Montgomery, Speeding the Pollard and elliptic curve methods, 1987 (one inversion for all).
 
 use multiscalar_core::curve::CurveParams;
 use multiscalar_core::field::{Field, Limbs};
@@ -11,15 +12,31 @@ use multiscalar_core::field::{Field, Limbs};
 pub fn normalize<C: CurveParams>(projective: &[u64], out: &mut [u64]) -> Option<usize> {
     let count = <C::Field as Field>::Limbs::COUNT;
     let modulus = modulus::<C::Field>();
+    let sums: Vec<[C::Field; 3]> = projective
+        .chunks_exact(3 * count)
+        .map(|sum| [0, 1, 2].map(|k| element::<C::Field>(&sum[k * count..(k + 1) * count], &modulus)))
+        .collect();
+    let mut product = C::Field::ONE;
+    let before: Vec<C::Field> = sums
+        .iter()
+        .map(|[_, _, z]| {
+            let before = product;
+            product = if z.is_zero() { product } else { product * *z };
+            before
+        })
+        .collect();
+    let mut inverse = product.invert().unwrap_or(C::Field::ONE); // a product of values that are not zero has an inverse
     let mut exceptional = None;
-    for (i, (sum, point)) in projective.chunks_exact(3 * count).zip(out.chunks_exact_mut(2 * count)).enumerate() {
-        let [x, y, z] = [0, 1, 2].map(|k| element::<C::Field>(&sum[k * count..(k + 1) * count], &modulus));
+    for (i, point) in out.chunks_exact_mut(2 * count).enumerate().rev() {
+        let [x, y, z] = sums[i];
         point.fill(0);
-        if let Some(inverse) = z.invert() {
-            point[..count].copy_from_slice((x * inverse).to_canonical().as_ref());
-            point[count..].copy_from_slice((y * inverse).to_canonical().as_ref());
+        if !z.is_zero() {
+            let own = inverse * before[i];
+            inverse = inverse * z;
+            point[..count].copy_from_slice((x * own).to_canonical().as_ref());
+            point[count..].copy_from_slice((y * own).to_canonical().as_ref());
         } else if x.is_zero() && y.is_zero() {
-            exceptional = exceptional.or(Some(i));
+            exceptional = Some(i);
         }
     }
     exceptional

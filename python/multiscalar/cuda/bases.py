@@ -1,8 +1,8 @@
 """Bases on one device and the sums over them.
 
-One call: put the scalars where the kernels read them, run the plan of this shape, read back three coordinates a sum
-and two status words, divide on the host. Vectors of one type go through one plan as a batch. When device memory is
-short the plan works on fewer windows at a time, then on fewer vectors, then on fewer terms; sums of parts add up.
+One call: put the scalars where the kernels read them, run the plan of this shape, read the answer, divide on the
+host. When device memory is short the plan works on fewer windows at a time, then on fewer vectors, then on fewer
+terms; sums of parts add up.
 """
 
 from __future__ import annotations
@@ -10,52 +10,47 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Hashable, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import DeviceArray, PointArray, ScalarArray, unreduced
+from ..arrays import DeviceArray, PointArray
 from ..curves import Curve
 from ..engine.backend import MsmOptions, Outcome
 from ..engine.run import RunInfo
-from ..errors import OutOfMemoryError, ScalarRangeError
-from ..intake import first_unreduced
-from ..point import Point
+from ..errors import OutOfMemoryError
+from .chunks import Chunk, chunks
 from .compiled import Kernels
-from .lane import Planned
+from .lane import STATUS_BYTES, Planned
 from .layout import lay_out
-from .operand import Operand, scalar_operand
+from .operand import ALIGNMENT
+from .outcomes import added, nothing, out_of_range
+from .overlap import first_part
 from .result import decode, first_bad
-from .shape import Shape, Sizes, Tuning, divide_up
-from .steps import STATUS_WORDS
+from .shape import Shape, Tuning, divide_up
+from .staging import IN_PLACE_BYTES
 from .table import Table
-from .tune import fewer_sets, path_of, tune
+from .tune import fewer_sets, tune
+from .work import Vector, Work, works
 
-Vector = ScalarArray | DeviceArray
+DIGITS_BLOCK = 128  # threads of msm_digits: chunks of one vector are whole blocks
 
 
-class Work(NamedTuple):
-    """One submission: vectors of one type over bases from `first` on."""
+class Source(NamedTuple):
+    """Where the scalars of a piece of work are read: on the device as they lie, in place on the host, or in the inbox."""
 
-    vectors: list[Vector]
-    operands: list[Operand]
-    first: int
-    own_bases: bool
+    pointer: int  # on the device; 0 for the host or the inbox
+    bytes: int  # of all rows, padded to the longest
+    in_inbox: bool
 
-    def parts(self) -> tuple[Work, Work]:
-        """The first and the second half: of the vectors, or of the terms if there is one vector."""
-        if len(self.vectors) == 1:
-            ((vector,), (operand,)) = self.vectors, self.operands
-            half = len(vector) // 2
-            low, high = operand.part(0, half), operand.part(half, operand.count - half)
-            return Work([vector], [low], self.first, False), Work([vector], [high], self.first + half, False)
-        half = len(self.vectors) // 2
-        skipped = sum(operand.count for operand in self.operands[:half]) if self.own_bases else 0
-        return (
-            Work(self.vectors[:half], self.operands[:half], self.first, self.own_bases),
-            Work(self.vectors[half:], self.operands[half:], self.first + skipped, self.own_bases),
-        )
+
+class Task(NamedTuple):
+    """A piece of work under way."""
+
+    work: Work
+    source: Source
+    planned: Planned
+    copied: int
 
 
 class DeviceBases:
@@ -63,8 +58,14 @@ class DeviceBases:
 
     def __init__(self, kernels: Kernels, table: Table, points: PointArray | DeviceArray) -> None:
         self._kernels = kernels
+        self._lane = kernels.lane
         self._table = table
         self._points = points
+        facts = table.facts
+        # All that a plan takes from the table: two tables that agree in it have the same plans.
+        self._identity = (
+            facts.curve.name, table.pointer, facts.points, facts.endomorphism, facts.subgroup, facts.factor, facts.windows,
+        )  # fmt: skip
 
     @property
     def curve(self) -> Curve:
@@ -81,199 +82,230 @@ class DeviceBases:
 
     def msm(self, vectors: Sequence[Vector], options: MsmOptions) -> list[Outcome]:
         """One outcome a vector, see `engine.backend.Prepared.msm`."""
-        outcomes: list[Outcome] = []
-        for work in _submissions(vectors, options.own_bases):
-            outcomes += self._within_memory(work, options)
-        return outcomes
+        pieces = works(vectors, options.own_bases)
+        if len(pieces) == 1:
+            return self._within_memory(pieces[0], options)
+        found: dict[int, Outcome] = {}
+        for work in pieces:
+            found.update(zip(work.positions, self._within_memory(work, options), strict=True))
+        return [found[k] for k in range(len(vectors))]
 
     def _within_memory(self, work: Work, options: MsmOptions) -> list[Outcome]:
         """Run `work`, in parts if the device has no room for all of it at once."""
-        alone = len(work.operands) == 1
-        with contextlib.suppress(OutOfMemoryError) if self._divisible(work) else contextlib.nullcontext():
+        with contextlib.suppress(OutOfMemoryError) if work.divisible else contextlib.nullcontext():
             return self._run(work, options)
         # Outside of the handler: the parts' own errors do not drag this one along.
-        left, right = (self._within_memory(part, options) for part in work.parts())
-        return [added(self.curve, left[0], right[0])] if alone else left + right
-
-    @staticmethod
-    def _divisible(work: Work) -> bool:
-        """Whether parts of `work` may fit where all of it does not."""
-        return len(work.operands) > 1 or work.operands[0].count >= _SMALLEST_PART
+        left, right = (self._within_memory(part, options) for part in work.halves())
+        return [added(self.curve, left[0], right[0])] if len(work.operands) == 1 else left + right
 
     def _run(self, work: Work, options: MsmOptions) -> list[Outcome]:
-        n = max(operand.count for operand in work.operands)
+        """All vectors of `work`, which has one type of scalars."""
+        n = work.n
         if n == 0:
-            run = self._facts(work, 0, 0, {}, None, 0)
-            return [Outcome(0, 0, True, run) for _ in work.operands]
-        lane = self._kernels.lane
-        started = time.perf_counter_ns()
+            return [nothing(self.curve, self._kernels.device_name, len(work.operands)) for _ in work.operands]
+        lane = self._lane
         with lane.lock, self._kernels.runtime.current():
-            planned = self._planned(work, n, options)
-            copied = self._place_scalars(planned, work.operands)
-            planned.plan.run(lane.stream)
-            width = 3 * self._kernels.curve_shape.coordinate_bytes * len(work.operands)
-            places = planned.places
-            result, status = lane.answers((places["result"], width), (places["status"], 4 * STATUS_WORDS))
-            phases = planned.plan.phases_ns()
-        bad = None if options.reduce else first_bad(status, 0)
-        if bad is not None:
-            raise _out_of_range(work.vectors, bad)
-        sums = decode(result, self.curve, len(work.operands))
-        wall = time.perf_counter_ns() - started
-        runs = {m: self._facts(work, m, copied, phases, planned, wall) for m in {o.count for o in work.operands}}
-        return [Outcome(*sum_, runs[o.count]) for sum_, o in zip(sums, work.operands, strict=True)]
+            started = time.perf_counter_ns()
+            parts, source = [work], self._source(work, n)
+            if source.in_inbox and work.operands[0].data is not None:
+                parts = self._in_turn(work, n, options)
+            try:
+                tasks = [self._submit(part, where, options) for part, where in self._placed(parts, source, options)]
+                lane.wait()
+            except BaseException:
+                lane.abandon()
+                raise
+            answers = [lane.read(task.planned.answer) for task in tasks]
+            phases = [task.planned.plan.phases_ns(bool(task.planned.plan.chunks)) for task in tasks]
+        outcomes = self._outcomes(tasks[0], answers[0], phases[0], options, started)
+        for task, answer, times in zip(tasks[1:], answers[1:], phases[1:], strict=True):
+            more = self._outcomes(task, answer, times, options, time.perf_counter_ns())
+            outcomes = [added(self.curve, outcomes[0], more[0])]
+        return outcomes
 
-    def _planned(self, work: Work, n: int, options: MsmOptions) -> Planned:
+    # --- where the scalars are ------------------------------------------------------------------
+
+    @staticmethod
+    def _source(work: Work, n: int) -> Source:
+        first, item = work.operands[0], work.operands[0].item_bytes
+        size = n * item * len(work.operands)
+        if first.data is not None:
+            return Source(0, size, size > IN_PLACE_BYTES)
+        stride = n * item
+        adjacent = all(operand.pointer == first.pointer + k * stride for k, operand in enumerate(work.operands))
+        direct = adjacent and first.pointer % ALIGNMENT == 0
+        return Source(first.pointer if direct else 0, size, not direct)
+
+    def _in_turn(self, work: Work, n: int, options: MsmOptions) -> list[Work]:
+        """One host vector as two parts, if the first one's work hides the way of the second one's scalars."""
+        if len(work.operands) > 1:
+            return [work]
+        shape = self._shape(work, n, False)
+        terms = first_part(shape, self._kernels.device_shape, self._windows(shape, options), options.path)
+        return list(work.split(terms)) if terms else [work]
+
+    # --- plans ----------------------------------------------------------------------------------
+
+    def _placed(self, parts: list[Work], source: Source, options: MsmOptions) -> list[tuple[Work, tuple[Source, Planned]]]:
+        """A plan for each part. Scratch that grows for a later plan takes the earlier ones away: then all again."""
+        inbox = source.bytes if source.in_inbox else 0
+        while True:
+            offset, made = 0, []
+            for slot, part in enumerate(parts):
+                size = source.bytes if len(parts) == 1 else part.operands[0].size
+                mine = Source(source.pointer, size, source.in_inbox)
+                key, planned = self._planned(part, mine, inbox, offset, slot, options)
+                made.append((key, part, mine, planned))
+                offset += size
+            if len(parts) == 1 or all(self._lane.known(key) is planned for key, _, _, planned in made):
+                return [(part, (mine, planned)) for _, part, mine, planned in made]
+
+    def _planned(
+        self, work: Work, source: Source, inbox: int, offset: int, slot: int, options: MsmOptions
+    ) -> tuple[Hashable, Planned]:
         """The plan of this shape of call. A repeated call finds it by a few numbers."""
-        one = work.operands[0]
-        direct = one.pointer if len(work.operands) == 1 and one.on_device and one.aligned else 0
+        one, n = work.operands[0], work.n
         uneven = any(operand.count != n for operand in work.operands)
         key = (
-            self._table.serial, work.first, n, len(work.operands), work.own_bases, one.item_bytes, one.montgomery,
-            uneven, direct, options.window, options.path,
+            self._identity, work.first, n, len(work.operands), work.own_bases, one.item_bytes, one.montgomery, uneven,
+            one.data is None, inbox, offset, slot, options.window, options.path,
         )  # fmt: skip
-        return self._kernels.lane.known(key) or self._new_plan(key, work, n, direct, uneven, options)
+        found = self._lane.known(key)
+        if found is None:
+            found = self._new_plan(key, work, n, uneven, inbox, offset, slot, options)
+        return key, found
 
-    def _new_plan(self, key: Hashable, work: Work, n: int, direct: int, uneven: bool, options: MsmOptions) -> Planned:
-        """Lay the call out, with as many windows at a time as there is memory for."""
-        facts, device = self._table.facts, self._kernels.device_shape
-        shape = Shape(
+    def _shape(self, work: Work, n: int, uneven: bool) -> Shape:
+        facts, one = self._table.facts, work.operands[0]
+        return Shape(
             curve=self._kernels.curve_shape,
             n=n,
             batch=len(work.operands),
             points=facts.points,
             own_bases=work.own_bases,
-            scalar_bytes=work.operands[0].item_bytes,
-            montgomery=work.operands[0].montgomery,
+            scalar_bytes=one.item_bytes,
+            montgomery=one.montgomery,
             subgroup=facts.subgroup,
             lengths=uneven,
             factor=facts.factor,
             endomorphism=facts.endomorphism,
         )
+
+    def _windows(self, shape: Shape, options: MsmOptions) -> int:
+        return self._table.facts.windows or (divide_up(shape.bits, options.window) if options.window else 0)
+
+    def _new_plan(
+        self, key: Hashable, work: Work, n: int, uneven: bool, inbox: int, offset: int, slot: int, options: MsmOptions
+    ) -> Planned:
+        """Lay the call out, with as many windows at a time as there is memory for."""
+        device, shape = self._kernels.device_shape, self._shape(work, n, uneven)
         outside = {"table": self._table.pointer + work.first * self._table.record_bytes}
-        if direct:
-            outside["scalars"] = direct
-        windows = facts.windows or (divide_up(shape.bits, options.window) if options.window else 0)
-        tuning: Tuning | None = tune(shape, device, windows=windows, path=options.path)
+        parts: list[Chunk] = chunks(shape, DIGITS_BLOCK) if inbox and work.operands[0].data is not None else []
+        tuning: Tuning | None = tune(shape, device, windows=self._windows(shape, options), path=options.path)
         while tuning is not None:
             layout = lay_out(shape, tuning, device)
-            if not direct:
-                layout.need("scalars", shape.batch * n * shape.scalar_bytes)
             if uneven:
                 layout.need("lengths", 4 * shape.batch)
             try:
-                return self._kernels.lane.add(key, self._kernels.module, layout, outside)
+                return self._lane.add(
+                    key, self._kernels.module, layout, outside, inbox=inbox, offset=offset, chunks=parts, slot=slot
+                )
             except OutOfMemoryError as error:
                 tuning, failure = fewer_sets(shape, tuning), error
         raise failure
 
-    def _place_scalars(self, planned: Planned, operands: list[Operand]) -> int:
-        """Copy the scalars to where the plan reads them; returns the bytes that crossed the link."""
-        lane, runtime = self._kernels.lane, self._kernels.runtime
-        layout, places = planned.plan.layout, planned.places
-        stride = layout.shape.n * operands[0].item_bytes
-        copied, used = 0, 0
-        for k, operand in enumerate(operands):
-            lane.follow(operand.producer)
-            if operand.pointer == places["scalars"]:
-                continue
-            target = places["scalars"] + k * stride
-            if operand.on_device:
-                runtime.copy_within(target, operand.pointer, operand.size, lane.stream)
-            elif operand.size:
-                pinned = operand.size >= _PIN_MATTERS and runtime.is_pinned(operand.pointer)
-                used = lane.staging.upload(target, operand, lane.stream, pinned=pinned, small_offset=used)
-                copied += operand.size
-        if layout.shape.lengths:
-            lengths = np.array([operand.count for operand in operands], np.uint32)
-            source = Operand(lengths.ctypes.data, len(lengths), 4, False, False, lengths)
-            lane.staging.upload(places["lengths"], source, lane.stream, pinned=False, small_offset=used)
-            copied += source.size
-        return copied
+    # --- running --------------------------------------------------------------------------------
 
-    def _facts(
-        self, work: Work, n: int, copied: int, phases: dict[str, int], planned: Planned | None, wall: int
-    ) -> RunInfo:
-        """What `result.run` says, and what proves that the device did it."""
-        layout = planned.plan.layout if planned else None
-        return RunInfo(
-            backend="cuda",
-            device=self._kernels.device_name,
-            curve=self.curve.name,
-            n=n,
-            batch=len(work.operands),
-            path="" if layout is None else path_of(layout.tuning),
-            window=Sizes(layout.shape, layout.tuning).width if layout else 0,
-            wall_ns=wall,
-            phases_ns=phases,
-            copied_bytes=copied,
-            launches=planned.plan.launches if planned else 0,
-            evidence={"device_ns": sum(phases.values()), "factor": self._table.facts.factor},
-        )
+    def _submit(self, work: Work, placed: tuple[Source, Planned], options: MsmOptions) -> Task:
+        """Everything of one piece of work, up to its answer on the host."""
+        source, planned = placed
+        lane, plan, places = self._lane, planned.plan, planned.places
+        copied = self._send_lengths(work, planned) if plan.layout.shape.lengths else 0
+        plan.begin(lane.stream)
+        one = work.operands[0]
+        if one.data is None:
+            for operand in work.operands:
+                lane.follow(operand.producer)
+            if not source.pointer:
+                self._gather(work, planned)
+            plan.digits(lane.stream, scalars=source.pointer or places["scalars"])
+        elif source.in_inbox:
+            copied += self._arrive(work, planned)
+        else:
+            plan.digits(lane.stream, scalars=lane.staging.small(work.operands, work.n * one.item_bytes))
+            copied += sum(operand.size for operand in work.operands)
+        plan.finish(lane.stream)
+        return Task(work, source, planned, copied)
 
+    def _send_lengths(self, work: Work, planned: Planned) -> int:
+        """The terms of each vector, where the kernels read them; returns the bytes."""
+        lengths = np.array([operand.count for operand in work.operands], np.uint32)
+        place = self._lane.staging.lengths(lengths)
+        self._kernels.runtime.copy_in(planned.places["lengths"], place, lengths.nbytes, self._lane.stream)
+        return lengths.nbytes
 
-_SMALLEST_PART = 1 << 10  # an MSM that does not fit at this size does not fit at all
-_PIN_MATTERS = 1 << 16  # below this asking costs as much as staging
+    def _gather(self, work: Work, planned: Planned) -> None:
+        """Device vectors that do not lie as a batch are copied to the inbox."""
+        stride = work.n * work.operands[0].item_bytes
+        for k, operand in enumerate(work.operands):
+            target = planned.places["scalars"] + k * stride
+            self._kernels.runtime.copy_within(target, operand.pointer, operand.size, self._lane.stream)
 
+    def _arrive(self, work: Work, planned: Planned) -> int:
+        """Host scalars to the inbox chunk by chunk, each followed by its digits; returns the bytes."""
+        lane, runtime, plan = self._lane, self._kernels.runtime, planned.plan
+        item, stride = work.operands[0].item_bytes, work.n * work.operands[0].item_bytes
+        pinned = all(lane.staging.is_pinned(operand) for operand in work.operands)
+        rows = [] if pinned else [operand.bytes_view() for operand in work.operands]
+        for k, chunk in enumerate(plan.chunks):
+            low = (chunk.first + chunk.terms - chunk.fresh) * item
+            high = (chunk.first + chunk.terms) * item
+            target = planned.places["scalars"] + chunk.first_row * stride + low
+            some = range(chunk.first_row, chunk.first_row + chunk.rows)
+            if pinned:
+                for row in some:
+                    operand = work.operands[row]
+                    size = min(high, operand.size) - low
+                    place = target + (row - chunk.first_row) * stride
+                    runtime.copy_in(place, operand.host_address + low, size, lane.copies)
+            else:
+                lane.staging.carry(target, [rows[row][low:high] for row in some], stride, lane.copies)
+            runtime.record(plan.arrived[k], lane.copies)
+            plan.chunk(k, lane.stream)
+        return sum(operand.size for operand in work.operands)
 
-def _submissions(vectors: Sequence[Vector], own_bases: bool) -> list[Work]:
-    """Neighbours of one type (and, with bases of their own, of one length) go together."""
-    operands = [scalar_operand(vector) for vector in vectors]
-    if len(vectors) == 1:
-        return [Work(list(vectors), operands, 0, False)]
+    # --- answers --------------------------------------------------------------------------------
 
-    def kind(pair: tuple[Vector, Operand]) -> tuple[object, ...]:
-        operand = pair[1]
-        return operand.item_bytes, operand.montgomery, operand.count if own_bases else None
+    def _outcomes(
+        self, task: Task, answer: bytes, phases: dict[str, int], options: MsmOptions, started: int
+    ) -> list[Outcome]:
+        """What the answer of one piece of work says, for each of its vectors."""
+        work, planned = task.work, task.planned
+        bad = None if options.reduce else first_bad(answer, 0)
+        if bad is not None:
+            raise out_of_range(work.vectors, bad)
+        width = 3 * self._kernels.curve_shape.coordinate_bytes * len(work.operands)
+        sums = decode(answer[STATUS_BYTES : STATUS_BYTES + width], self.curve)
+        evidence = {"device_ns": sum(phases.values()), "factor": self._table.facts.factor}
+        wall = time.perf_counter_ns() - started
 
-    works, first = [], 0
-    for _, group in groupby(zip(vectors, operands, strict=True), key=kind):
-        members, theirs = zip(*group, strict=True)
-        works.append(Work(list(members), list(theirs), first, own_bases and len(members) > 1))
-        if own_bases:
-            first += sum(operand.count for operand in theirs)
-    return works
+        def run(n: int) -> RunInfo:
+            return RunInfo(
+                backend="cuda",
+                device=self._kernels.device_name,
+                curve=self.curve.name,
+                n=n,
+                batch=len(work.operands),
+                path=planned.path,
+                window=planned.window,
+                wall_ns=wall,
+                phases_ns=phases,
+                copied_bytes=task.copied,
+                launches=planned.plan.launches,
+                evidence=evidence,
+            )
 
-
-def added(curve: Curve, left: Outcome, right: Outcome) -> Outcome:
-    """The sum of two parts; times and bytes add up."""
-    total = Point(curve, left.x, left.y, is_infinity=left.is_infinity) + Point(
-        curve, right.x, right.y, is_infinity=right.is_infinity
-    )
-    one, two = left.run, right.run
-    phases = {name: one.phases_ns.get(name, 0) + two.phases_ns.get(name, 0) for name in two.phases_ns}
-    run = two._replace(
-        n=one.n + two.n,
-        wall_ns=one.wall_ns + two.wall_ns,
-        phases_ns=phases,
-        copied_bytes=one.copied_bytes + two.copied_bytes,
-        launches=one.launches + two.launches,
-        evidence={**two.evidence, "device_ns": sum(phases.values()), "parts": _parts(one) + _parts(two)},
-    )
-    return Outcome(total.x, total.y, total.is_infinity, run)
-
-
-def nothing(curve: Curve) -> Outcome:
-    """The sum over no terms."""
-    return Outcome(0, 0, True, RunInfo(backend="cuda", device="", curve=curve.name, n=0, phases_ns={}, evidence={}))
-
-
-def _parts(run: RunInfo) -> int:
-    parts = run.evidence.get("parts", 1)
-    return parts if isinstance(parts, int) else 1
-
-
-def _out_of_range(vectors: list[Vector], index: int) -> ScalarRangeError:
-    """The error for a scalar >= r; host vectors are looked through to name the vector's own index and value."""
-    for vector in vectors:
-        if isinstance(vector, ScalarArray):
-            found = first_unreduced(vector.data, vector.curve)
-            if found is not None:
-                return unreduced(vector, found)
-    curve = vectors[0].curve
-    return ScalarRangeError(
-        f"scalar {index} is not below the group order",
-        index=index,
-        accepted=f"0 <= s < r = {curve.r:#x} of {curve.name}",
-        hint="Pass reduce=True to reduce modulo r; check the form of the scalars.",
-    )
+        if len(sums) == 1:
+            return [Outcome(*sums[0], run(work.operands[0].count))]
+        runs = {n: run(n) for n in {operand.count for operand in work.operands}}
+        return [Outcome(*sum_, runs[operand.count]) for sum_, operand in zip(sums, work.operands, strict=True)]

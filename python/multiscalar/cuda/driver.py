@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import BackendUnavailableError, DeviceError, ForkError, OutOfMemoryError
@@ -92,13 +91,27 @@ def _init(api: Any) -> Any:
 
 def call(function: str, *arguments: Any) -> Any:
     """Call one driver function: its value, a tuple of values, or None; an error of ours if it failed."""
-    api = load()
-    status, *values = getattr(api, function)(*arguments)
-    if status != api.CUresult.CUDA_SUCCESS:
+    status, *values = getattr(load(), function)(*arguments)
+    if status:  # CUDA_SUCCESS is 0
         raise failure(function, status.name)
     if not values:
         return None
     return values[0] if len(values) == 1 else tuple(values)
+
+
+def entry(function: str) -> Callable[..., None]:
+    """`function` of the driver, looked up once, for what every call of ours needs: it returns nothing or raises.
+
+    Whether the process was forked is not asked again here: making the device current asks, once a call.
+    """
+    native = getattr(load(), function)
+
+    def run(*arguments: Any) -> None:
+        status = native(*arguments)[0]
+        if status:
+            raise failure(function, status.name)
+
+    return run
 
 
 def failure(function: str, name: str) -> DeviceError | OutOfMemoryError:
@@ -115,11 +128,16 @@ def failure(function: str, name: str) -> DeviceError | OutOfMemoryError:
     return DeviceError(f"the GPU failed with {name} in {function}", hint=_HINTS.get(name, _DEFAULT_HINT))
 
 
-@contextmanager
-def current(context: Any) -> Iterator[None]:
+class current:
     """Make `context` current in this thread for the block; the caller's own current device comes back after it."""
-    call("cuCtxPushCurrent", context)
-    try:
-        yield
-    finally:
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        call("cuCtxPushCurrent", self._context)
+
+    def __exit__(self, *_: object) -> None:
         call("cuCtxPopCurrent")

@@ -1,31 +1,44 @@
-"""A lane: one stream with the memory, the page-locked buffers and the plans of the calls that go through it.
+"""A lane: a stream for kernels and one for copies, with the memory and the plans of the calls that go through them.
 
-Scratch is one allocation that only grows, and every plan lies in it, so a repeated call allocates nothing. When it
-grows, the plans bound to the old place go. Calls through one lane come one after the other: a GPU that is busy with
-one sum gains nothing from a second one beside it, and batches are there for many small ones.
+Scratch is one allocation that only grows, and every plan lies in it, so a repeated call allocates nothing. It begins
+with the inbox, where scalars arrive from the host while kernels work on the rest. When scratch grows, the plans bound
+to the old place go. Calls through one lane come one after the other: a GPU that is busy with one sum gains nothing
+from a second one beside it, and batches are there for many small ones.
 """
 
 from __future__ import annotations
 
-import itertools
+import contextlib
+import ctypes
 import threading
 from collections import OrderedDict
-from collections.abc import Container, Hashable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from .plan import Plan
+from ..errors import MultiscalarError, OutOfMemoryError
+from .chunks import Chunk
+from .plan import Answer, Plan
 from .runtime import Bytes, Module, Runtime
+from .shape import Sizes
 from .staging import Staging
 from .steps import Layout, Ref
+from .tune import path_of
 
 MAX_PLANS = 64  # a plan is some kilobytes on the host and a graph on the device
+MAX_BOUND = 64
+STATUS_BYTES = 256  # status words and room to keep the sums aligned
+ANSWERS = 2  # calls that may be under way at once: the parts of one sum
+FIRST_ANSWER_BYTES = 1 << 14
 
 
 class Planned(NamedTuple):
-    """A plan and where its buffers lie."""
+    """A plan, where its buffers lie, and what `result.run` says about it."""
 
     plan: Plan
     places: dict[str, int]
+    answer: Answer
+    path: str
+    window: int
 
 
 class Lane:
@@ -35,16 +48,24 @@ class Lane:
         self.runtime = runtime
         self.lock = threading.RLock()
         self.stream = runtime.stream()
+        self.copies = runtime.stream()
         self.staging = Staging(runtime)
         self._base = 0
         self._size = 0
         self._plans: OrderedDict[Hashable, Planned] = OrderedDict()
-        self._answer: Bytes | None = None
+        self._bound: OrderedDict[Hashable, Any] = OrderedDict()
+        self._answers: Bytes | None = None
+        self._answer_pointer = 0
+        self._answer_size = 0
+        self._follow_mark: Any = None
+        self._spare: tuple[int, int] | None = None
 
     @property
     def scratch_bytes(self) -> int:
         """Device memory that this lane holds."""
         return self._size
+
+    # --- plans ----------------------------------------------------------------------------------
 
     def known(self, key: Hashable) -> Planned | None:
         """The plan under `key`, if this lane still has it."""
@@ -53,22 +74,58 @@ class Lane:
             self._plans.move_to_end(key)
         return found
 
-    def add(self, key: Hashable, module: Module, layout: Layout, outside: dict[str, int]) -> Planned:
+    def add(
+        self,
+        key: Hashable,
+        module: Module,
+        layout: Layout,
+        outside: Mapping[str, int],
+        *,
+        inbox: int = 0,
+        offset: int = 0,
+        chunks: Sequence[Chunk] = (),
+        slot: int = 0,
+    ) -> Planned:
         """Place `layout` in scratch and keep its plan under `key`.
 
-        `outside` gives the addresses of buffers that are not scratch; `key` has to tell them apart.
+        `outside` gives the addresses of buffers that are not scratch. With `inbox` bytes in front of scratch, the
+        scalars lie there at `offset`, and come in `chunks`. `slot` tells apart plans whose answers are under way at
+        once. `key` has to tell all of these apart.
         """
-        places = {**self.place(layout.buffers, outside), **outside}
+        width = STATUS_BYTES + layout.buffers["result"]
+        self._reserve_answers(width)
+        status = self._answer_pointer
+        outside = {**outside, "status": status, "result": status + STATUS_BYTES}
+        if not inbox:
+            outside.setdefault("scalars", 0)  # every call says where they are
+        places = self.place({"inbox": inbox, **layout.buffers}, {*outside, "scalars"} if inbox else outside)
+        places |= outside
+        if inbox:
+            places["scalars"] = places["inbox"] + offset
+        assert self._answers is not None
+        answer = Answer(status, int(self._answers.ctypes.data) + slot * self._answer_size, width)
 
         def address(ref: Ref) -> int:
             return places[ref.buffer] + ref.offset
 
-        planned = Planned(Plan(self.runtime, module, layout, address), places)
-        self._plans[key] = planned
+        plan = Plan(self.runtime, module, layout, address, answer, chunks)
+        sizes = Sizes(layout.shape, layout.tuning)
+        planned = self._plans[key] = Planned(plan, places, answer, path_of(layout.tuning), sizes.width)
         if len(self._plans) > MAX_PLANS:
             _, oldest = self._plans.popitem(last=False)
             oldest.plan.close()
         return planned
+
+    def bound(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What `make` returns, kept under `key`: launches outside of plans, bound once."""
+        found = self._bound.get(key)
+        if found is None:
+            found = self._bound[key] = make()
+            if len(self._bound) > MAX_BOUND:
+                self._bound.popitem(last=False)
+        return found
+
+    # --- memory ---------------------------------------------------------------------------------
 
     def place(self, buffers: Mapping[str, int], outside: Container[str] = ()) -> dict[str, int]:
         """Addresses in scratch for every buffer (name to bytes) that is not outside, one after the other."""
@@ -80,15 +137,6 @@ class Lane:
         self.reserve(total)
         return {name: self._base + offset for name, offset in offsets.items()}
 
-    def follow(self, producer: int | None) -> None:
-        """Let what comes next on this lane's stream wait for what the caller's stream `producer` holds now."""
-        if producer is None:
-            return
-        mark = self.runtime.event()
-        self.runtime.record(mark, self.runtime.foreign_stream(producer))
-        self.runtime.wait(self.stream, mark)
-        self.runtime.drop_event(mark)
-
     def reserve(self, size: int) -> None:
         """Make scratch at least `size` bytes. On failure nothing is held, and the next call starts afresh."""
         if size <= self._size:
@@ -97,23 +145,99 @@ class Lane:
         self._base = self.runtime.allocate(size)
         self._size = size
 
+    def _reserve_answers(self, size: int) -> None:
+        """Room for answers of `size` bytes: status and sums on the device, a slot each on the host."""
+        if size <= self._answer_size:
+            return
+        self._drop_plans()
+        if self._answer_size:
+            self._answer_size = 0
+            self.runtime.free(self._answer_pointer)
+        room = max(FIRST_ANSWER_BYTES, 1 << (size - 1).bit_length())
+        self._answer_pointer = self.runtime.allocate(room)
+        self._answers, self._answer_size = self.runtime.pinned(ANSWERS * room), room
+        self.mark_status()
+
+    def mark_status(self) -> None:
+        """No bad scalar seen. A plan leaves the status so."""
+        if self._answer_size:
+            self.runtime.fill(self._answer_pointer, 0xFF, STATUS_BYTES, self.stream)
+
+    def abandon(self) -> None:
+        """After a call that broke off: nothing of it is under way any more, and the next one starts clean."""
+        with contextlib.suppress(MultiscalarError):
+            self.runtime.synchronize(self.copies)
+            self.runtime.synchronize(self.stream)
+            self.mark_status()
+
     def release(self) -> None:
         """Give all scratch and plans back."""
-        self.runtime.synchronize(self.stream)
-        for planned in self._plans.values():
-            planned.plan.close()
-        self._plans.clear()
+        self._drop_plans()
+        if self._spare is not None:
+            (pointer, _), self._spare = self._spare, None
+            self.runtime.free(pointer)
         if self._size:
             base, self._base, self._size = self._base, 0, 0
             self.runtime.free(base)
 
-    def answers(self, *sources: tuple[int, int]) -> list[bytes]:
-        """Wait for what is submitted, and bring back small answers, each an address and a size."""
-        total = sum(size for _, size in sources)
-        if self._answer is None or self._answer.size < total:
-            self._answer = self.runtime.pinned(max(total, 1 << 16))
-        bounds = list(itertools.accumulate((size for _, size in sources), initial=0))
-        for start, (source, size) in zip(bounds, sources, strict=False):
-            self.runtime.copy_out(self._answer.ctypes.data + start, source, size, self.stream)
+    def _drop_plans(self) -> None:
+        self.runtime.synchronize(self.copies)
         self.runtime.synchronize(self.stream)
-        return [self._answer[low:high].tobytes() for low, high in itertools.pairwise(bounds)]
+        for planned in self._plans.values():
+            planned.plan.close()
+        self._plans.clear()
+
+    def take(self, size: int) -> int:
+        """Device memory for a table: the one that was given back last, if it is large enough, or fresh memory."""
+        with self.lock:
+            if self._spare is not None and self._spare[1] == size:
+                (pointer, _), self._spare = self._spare, None
+                return pointer
+            try:
+                return self.runtime.allocate(size)
+            except OutOfMemoryError:
+                if self._spare is None and not self._size:
+                    raise
+            self.release()
+            return self.runtime.allocate(size)
+
+    def give(self, pointer: int, size: int) -> None:
+        """Take back what `take` gave. A table of this size is likely to be asked for again by the next call."""
+        with self.lock:
+            if size <= MAX_SPARE_BYTES:
+                if self._spare is not None:
+                    self.runtime.free(self._spare[0])
+                self._spare = (pointer, size)
+            else:
+                self.runtime.free(pointer)
+
+    # --- order ----------------------------------------------------------------------------------
+
+    def follow(self, producer: int | None) -> None:
+        """Let what comes next on this lane's stream wait for what the caller's stream `producer` holds now."""
+        if producer is None:
+            return
+        if self._follow_mark is None:
+            self._follow_mark = self.runtime.event()
+        self.runtime.record(self._follow_mark, self.runtime.foreign_stream(producer))
+        self.runtime.wait(self.stream, self._follow_mark)
+
+    def wait(self) -> None:
+        """Until all that was submitted is done."""
+        self.runtime.synchronize(self.stream)
+
+    def read(self, answer: Answer) -> bytes:
+        """An answer that has arrived: status words, then sums."""
+        return ctypes.string_at(answer.host, answer.size)
+
+    def read_back(self, source: int, size: int) -> bytes:
+        """Wait for what is submitted, and bring back `size` bytes of the device."""
+        self._reserve_answers(size)
+        assert self._answers is not None
+        host = int(self._answers.ctypes.data)
+        self.runtime.copy_out(host, source, size, self.stream)
+        self.runtime.synchronize(self.stream)
+        return ctypes.string_at(host, size)
+
+
+MAX_SPARE_BYTES = 64 << 20  # a larger table takes longer to fill than to allocate

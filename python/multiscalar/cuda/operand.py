@@ -7,76 +7,84 @@ stream that produced the data; our stream waits for it, so that no synchronisati
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import DeviceArray, Form, PointArray, ScalarArray
 
 ALIGNMENT = 16  # kernels read quads of words
+_LEGACY = 1  # DLPack's word for the legacy default stream: the producer orders its work before it
+_WIDTHS = {name: np.dtype(name).itemsize for name in ("bool", "uint8", "uint16", "uint32", "uint64")}
 
 
-@dataclass(frozen=True)
-class Operand:
-    """`count` items of `item_bytes` at `pointer`; `keep` holds the owner alive while work is under way."""
+class Operand(NamedTuple):
+    """`count` items of `item_bytes`: the rows of `data` on the host, or at `pointer` on the device.
 
-    pointer: int
+    `keep` holds the owner alive while work is under way; `producer` is the stream that wrote the data, where the
+    interface names one.
+    """
+
     count: int
     item_bytes: int
     montgomery: bool
-    on_device: bool
-    keep: object
-    producer: int | None = None  # the stream that wrote the data, where the interface names one
+    data: np.ndarray[Any, np.dtype[Any]] | None
+    pointer: int = 0
+    producer: int | None = None
+    keep: object = None
 
     @property
     def size(self) -> int:
         return self.count * self.item_bytes
 
     @property
-    def aligned(self) -> bool:
-        return self.pointer % ALIGNMENT == 0
+    def host_address(self) -> int:
+        """Where host data lie."""
+        assert self.data is not None
+        return int(self.data.ctypes.data)
+
+    def bytes_view(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """Host data as flat bytes, not copied."""
+        assert self.data is not None
+        return self.data.reshape(-1).view(np.uint8)
 
     def part(self, first: int, count: int) -> Operand:
         """Items first .. first + count."""
-        return Operand(
-            self.pointer + first * self.item_bytes, count, self.item_bytes, self.montgomery, self.on_device, self.keep,
-            self.producer,
-        )  # fmt: skip
+        data = None if self.data is None else self.data[first : first + count]
+        pointer = self.pointer + first * self.item_bytes if self.data is None else 0
+        return self._replace(count=count, data=data, pointer=pointer)
 
 
 def scalar_operand(scalars: ScalarArray | DeviceArray) -> Operand:
-    if isinstance(scalars, DeviceArray):
-        return _device(scalars)
-    return _host(scalars.data, scalars.form)
+    return _device(scalars) if isinstance(scalars, DeviceArray) else _host(scalars.data, scalars.form)
 
 
 def point_operand(points: PointArray | DeviceArray) -> Operand:
-    if isinstance(points, DeviceArray):
-        return _device(points)
-    return _host(points.data, points.form)
+    return _device(points) if isinstance(points, DeviceArray) else _host(points.data, points.form)
 
 
 def _host(data: np.ndarray[Any, np.dtype[Any]], form: Form) -> Operand:
-    item = data.dtype.itemsize * math.prod(data.shape[1:])
-    return Operand(data.ctypes.data, len(data), item, form is Form.MONTGOMERY, False, data)
+    item = data.dtype.itemsize
+    for columns in data.shape[1:]:
+        item *= columns
+    return Operand(data.shape[0], item, form is Form.MONTGOMERY, data)
 
 
 def _device(array: DeviceArray) -> Operand:
-    item = np.dtype(array.dtype).itemsize * math.prod(array.shape[1:])
-    pointer, producer, keep = _view(array.source)
-    return Operand(pointer, array.shape[0], item, array.form is Form.MONTGOMERY, True, keep, producer)
+    item = _WIDTHS[array.dtype]
+    for columns in array.shape[1:]:
+        item *= columns
+    pointer, producer, keep = _view(array)
+    return Operand(array.shape[0], item, array.form is Form.MONTGOMERY, None, pointer, producer, keep)
 
 
-def _view(source: Any) -> tuple[int, int | None, object]:
+def _view(array: DeviceArray) -> tuple[int, int | None, object]:
     """Address, producing stream and owner of a device array."""
-    interface = getattr(source, "__cuda_array_interface__", None)
+    interface = array.interface
     if interface is not None:
         stream = interface.get("stream")
-        return int(interface["data"][0]), None if stream is None else int(stream), source
+        return int(interface["data"][0]), None if stream is None else int(stream), array.source
     from cuda.core.utils import StridedMemoryView
 
-    legacy = 1  # DLPack's word for the legacy default stream: the producer orders its work before it
-    view = StridedMemoryView.from_dlpack(source, stream_ptr=legacy)
-    return int(view.ptr), legacy, (source, view)
+    view = StridedMemoryView.from_dlpack(array.source, stream_ptr=_LEGACY)
+    return int(view.ptr), _LEGACY, (array.source, view)

@@ -1,49 +1,101 @@
 """A plan: the steps of one shape of call, bound to addresses, timed by phase, replayed as a graph.
 
-The first run of a plan submits its launches one by one; a shape that comes again is captured into a graph, so that
-a repeated call is one submission and decides nothing. Both forms do the same work in the same order. Events
-between phases (digits, sort, accumulate, reduce, combine) are part of the work: the times in `result.run` are the
-device's own.
+The digits come first, launched by themselves: they read the scalars wherever these are in this call, whole or chunk
+by chunk as they arrive, and while they run the graph of all the rest is submitted. The graph ends with the copy of
+the answer to the host. The first run of a plan submits its launches one by one; a shape that comes again is captured,
+so that a repeated call decides nothing. Both forms do the same work in the same order. Events between phases (copy,
+digits, sort, accumulate, reduce, combine) are part of the work: the times in `result.run` are the device's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+from .chunks import DIGITS, Chunk, narrowed
 from .runtime import Bound, Module, Runtime
-from .steps import Fill, Layout, Ref, Step
+from .steps import Fill, Launch, Layout, Ref
+
+Address = Callable[[Ref], int]
+
+
+class Answer(NamedTuple):
+    """Where status words and sums lie on the device, one after the other, and where they go on the host."""
+
+    device: int
+    host: int
+    size: int
 
 
 class Plan:
-    """One layout at fixed addresses. Belongs to one lane; calls on it must not overlap."""
+    """One layout at fixed addresses. Belongs to one lane; calls on it must not overlap.
 
-    def __init__(self, runtime: Runtime, module: Module, layout: Layout, address: Callable[[Ref], int]) -> None:
+    One call is `begin`, then `digits()` or all `chunk(k)`, then `finish`.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        module: Module,
+        layout: Layout,
+        address: Address,
+        answer: Answer,
+        chunks: Sequence[Chunk] = (),
+    ) -> None:
         self.layout = layout
-        self._runtime = runtime
-        self._module = module
+        self.chunks = chunks
+        self.launches = len(layout.steps) + max(0, len(chunks) - 1)
+        self._runtime, self._answer = runtime, answer
         self._graph: Any = None
         self._runs = 0
-        self._phases: list[tuple[str, list[Bound]]] = []
-        for step in layout.steps:
+        head, rest = _cut(layout)
+        # The status words are marked afresh at the end of each run, when nobody waits for it.
+        self._status = [step for step in layout.steps if isinstance(step, Fill) and step.target.buffer == "status"]
+        if chunks and [step.kernel for step in head] == [DIGITS]:
+            heads = [[narrowed(head[0], layout, chunk)] for chunk in chunks]
+        else:
+            heads = [head]
+        self._heads = [[runtime.bind(module, step, address) for step in steps] for steps in heads]
+        self._phases: list[tuple[str, list[Callable[[Any], None]]]] = []
+        for step in rest:
             if not self._phases or self._phases[-1][0] != step.phase:
                 self._phases.append((step.phase, []))
-            self._phases[-1][1].append(self._bind(step, address))
-        self._marks = [runtime.event() for _ in range(len(self._phases) + 1)]
+            self._phases[-1][1].append(self._bound(module, step, address))
+        self._address = address
+        self._marks = [runtime.event() for _ in range(len(self._phases) + 2)]
+        self.arrived = [runtime.event() for _ in chunks]  # one a chunk: its scalars are on the device
 
-    def _bind(self, step: Step, address: Callable[[Ref], int]) -> Bound:
+    def _bound(self, module: Module, step: Launch | Fill, address: Address) -> Callable[[Any], None]:
         if not isinstance(step, Fill):
-            return self._runtime.bind(self._module, step, address)
+            return self._runtime.bind(module, step, address)
         target, value, size = address(step.target), step.value, step.size
         return lambda stream: self._runtime.fill(target, value, size, stream)
 
-    @property
-    def launches(self) -> int:
-        """Steps of one run."""
-        return len(self.layout.steps)
+    def begin(self, stream: Any) -> None:
+        """Note that a call begins."""
+        self._runtime.record(self._marks[0], stream)
 
-    def run(self, stream: Any) -> None:
-        """Submit one call to `stream`."""
+    def digits(self, stream: Any, **places: int) -> None:
+        """Make digits of scalars that are there; `places` says where `scalars` and `lengths` lie in this call."""
+        for head in self._heads:
+            for bound in head:
+                for buffer, base in places.items():
+                    bound.move(buffer, base)
+                bound(stream)
+
+    def chunk(self, k: int, stream: Any) -> None:
+        """Make the digits of chunk k once it has arrived."""
+        self._runtime.wait(stream, self.arrived[k])
+        if len(self._heads) == len(self.chunks):
+            heads = self._heads[k : k + 1]
+        else:
+            heads = self._heads if k + 1 == len(self.chunks) else []
+        for head in heads:
+            for bound in head:
+                bound(stream)
+
+    def finish(self, stream: Any) -> None:
+        """All that follows the digits, and the answer to the host."""
         self._runs += 1
         if self._runs == 1:
             self._submit(stream, in_graph=False)
@@ -53,18 +105,31 @@ class Plan:
         self._runtime.replay(self._graph, stream)
 
     def _submit(self, stream: Any, in_graph: bool) -> None:
-        for mark, (_, steps) in zip(self._marks, self._phases, strict=False):
+        for mark, (_, steps) in zip(self._marks[1:], self._phases, strict=False):
             self._runtime.record(mark, stream, in_graph)
             for step in steps:
                 step(stream)
         self._runtime.record(self._marks[-1], stream, in_graph)
+        answer = self._answer
+        self._runtime.copy_out(answer.host, answer.device, answer.size, stream)
+        for step in self._status:
+            self._runtime.fill(self._address(step.target), step.value, step.size, stream)
 
-    def phases_ns(self) -> dict[str, int]:
-        """Device time by phase of the last run, which must have ended."""
+    def phases_ns(self, copied: bool) -> dict[str, int]:
+        """Device time by phase of the last run, which must have ended; `copied`: its scalars came in chunks.
+
+        "copy" is what the device waited for them, digits of earlier chunks included.
+        """
+        elapsed, marks = self._runtime.elapsed_us, self._marks
         times: dict[str, int] = {}
+        digits = elapsed(marks[0], marks[1])
+        if copied:
+            waited = min(digits, max(0.0, elapsed(marks[0], self.arrived[-1])))
+            times["copy"] = round(1000 * waited)
+            digits -= waited
+        times["digits"] = round(1000 * digits)
         for k, (phase, _) in enumerate(self._phases):
-            spent = self._runtime.elapsed_us(self._marks[k], self._marks[k + 1])
-            times[phase] = times.get(phase, 0) + round(1000 * spent)
+            times[phase] = times.get(phase, 0) + round(1000 * elapsed(marks[k + 1], marks[k + 2]))
         return times
 
     def close(self) -> None:
@@ -72,6 +137,18 @@ class Plan:
         if self._graph is not None:
             self._runtime.drop_graph(self._graph)
             self._graph = None
-        for mark in self._marks:
+        for mark in (*self._marks, *self.arrived):
             self._runtime.drop_event(mark)
-        self._marks = []
+        self._marks, self.arrived = [], []
+
+
+def _cut(layout: Layout) -> tuple[list[Launch], list[Launch | Fill]]:
+    """The launches up to the last one that reads the scalars, and what follows; without the mark of the status."""
+    steps = [step for step in layout.steps if not (isinstance(step, Fill) and step.target.buffer == "status")]
+    reading = [k for k, step in enumerate(steps) if isinstance(step, Launch) and Ref("scalars") in step.arguments]
+    head = [step for step in steps[: reading[-1] + 1] if isinstance(step, Launch)]
+    assert len(head) == reading[-1] + 1, "only launches precede the digits"
+    return head, steps[reading[-1] + 1 :]
+
+
+__all__ = ["Answer", "Bound", "Plan"]

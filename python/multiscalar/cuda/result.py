@@ -1,12 +1,10 @@
 """What the kernels leave behind, as affine points.
 
-Sums come as (X : Y : Z) in Montgomery form; one inversion a sum on the CPU (2 us) is cheaper than on the device,
+Sums come as (X : Y : Z) in Montgomery form; one inversion for all of them on the CPU (2 us) is cheaper than on the device,
 where a single lane would take 130 us.
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from .. import _core
 from ..curves import Curve
@@ -14,21 +12,20 @@ from ..errors import NotInSubgroupError
 from .steps import NO_INDEX
 
 
-def decode(data: bytes, curve: Curve, batch: int) -> list[tuple[int, int, bool]]:
-    """(x, y, is_infinity) of each of `batch` sums; `data` is [batch][3][8 L] bytes, little-endian.
+def decode(data: bytes, curve: Curve) -> list[tuple[int, int, bool]]:
+    """(x, y, is_infinity) of each sum; `data` is [batch][3][8 L] bytes, little-endian.
 
     Errors: `NotInSubgroupError` when the formulas met two points whose difference has order two: that happens only to
     points outside the subgroup of order r, on a curve of even order.
     """
-    out = np.empty((batch, 2, curve.limbs), np.uint64)
-    if _core.normalize(curve.name, np.frombuffer(data, np.uint64), out) is not None:
+    affine, exceptional = _core.normalize(curve.name, data)
+    if exceptional is not None:
         raise NotInSubgroupError(
             f"some points are on {curve.name} and outside its subgroup, with differences of order two",
             accepted="points P with r P = 0 on the GPU; the CPU adds up any points of the curve",
             hint='Use check="subgroup" to find them, or backend="cpu".',
         )
-    affine, width = out.tobytes(), 8 * curve.limbs
-    points = []
+    width, points = 8 * curve.limbs, []
     for start in range(0, len(affine), 2 * width):
         x = int.from_bytes(affine[start : start + width], "little")
         y = int.from_bytes(affine[start + width : start + 2 * width], "little")

@@ -24,10 +24,16 @@ from .steps import Launch, Ref
 Bytes = NDArray[np.uint8]
 Module = Mapping[str, Any]  # loaded kernels by name
 Address = Callable[[Ref], int]  # where a buffer of a layout lies
-Bound = Callable[[Any], None]  # a launch with its addresses: call it with a stream
-
-
 DEFAULT_SHARED_BYTES = 48 * 1024  # a block gets more only if asked for
+
+
+class Bound(Protocol):
+    """A launch with its addresses: call it with a stream."""
+
+    def __call__(self, stream: Any) -> None: ...
+
+    def move(self, buffer: str, base: int) -> None:
+        """From now on `buffer` lies at `base`; a graph that was captured before does not notice."""
 
 
 class Runtime(Protocol):
@@ -64,6 +70,10 @@ class GpuRuntime:
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        self._launch, self._replay = driver.entry("cuLaunchKernel"), driver.entry("cuGraphLaunch")
+        self._record, self._wait = driver.entry("cuEventRecord"), driver.entry("cuStreamWaitEvent")
+        self._wait_host, self._synchronize = driver.entry("cuEventSynchronize"), driver.entry("cuStreamSynchronize")
+        self._elapsed = driver.load().cuEventElapsedTime
 
     def load(self, code: bytes) -> Module:
         """Load machine code now, not at the first launch: lazy loading would put it into somebody's timed call."""
@@ -140,21 +150,26 @@ class GpuRuntime:
 
     def record(self, event: Any, stream: Any, in_graph: bool = False) -> None:
         """Note the time; inside a capture the event becomes a node of the graph, and must be marked external."""
-        api = driver.load()
-        flags = api.CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL if in_graph else 0
-        driver.call("cuEventRecordWithFlags", event, stream, int(flags))
+        if in_graph:
+            external = driver.load().CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL
+            driver.call("cuEventRecordWithFlags", event, stream, int(external))
+        else:
+            self._record(event, stream)
 
     def wait(self, stream: Any, event: Any) -> None:
-        driver.call("cuStreamWaitEvent", stream, event, 0)
+        self._wait(stream, event, 0)
 
     def wait_host(self, event: Any) -> None:
-        driver.call("cuEventSynchronize", event)
+        self._wait_host(event)
 
     def synchronize(self, stream: Any) -> None:
-        driver.call("cuStreamSynchronize", stream)
+        self._synchronize(stream)
 
     def elapsed_us(self, start: Any, stop: Any) -> float:
-        return 1e3 * float(driver.call("cuEventElapsedTime", start, stop))
+        status, milliseconds = self._elapsed(start, stop)
+        if status:
+            raise driver.failure("cuEventElapsedTime", status.name)
+        return 1e3 * float(milliseconds)
 
     # --- work -----------------------------------------------------------------------------------
 
@@ -176,17 +191,10 @@ class GpuRuntime:
 
     def bind(self, module: Module, launch: Launch, address: Address) -> Bound:
         """`launch` with its arguments packed once; calling the result with a stream is one driver call."""
-        values = [_packed(argument, address) for argument in launch.arguments]
-        pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
-        kernel, (x, y), shared = module[launch.kernel], launch.grid, launch.shared
+        kernel, shared = module[launch.kernel], launch.shared
         if shared > DEFAULT_SHARED_BYTES:
             self._allow_shared(kernel, shared)
-        where = ctypes.addressof(pointers)
-
-        def run(stream: Any, _keep: object = (values, pointers)) -> None:
-            driver.call("cuLaunchKernel", kernel, x, y, 1, launch.block, 1, 1, shared, stream, where, 0)
-
-        return run
+        return _Bound(self._launch, kernel, launch, address)
 
     def capture(self, work: Callable[[Any], None], stream: Any) -> Any:
         """`work(stream)` as a graph, instantiated and uploaded: a replay is one submission."""
@@ -204,7 +212,7 @@ class GpuRuntime:
         return executable
 
     def replay(self, graph: Any, stream: Any) -> None:
-        driver.call("cuGraphLaunch", graph, stream)
+        self._replay(graph, stream)
 
     def drop_graph(self, graph: Any) -> None:
         with driver.current(self.device.context):
@@ -213,6 +221,32 @@ class GpuRuntime:
     def current(self) -> Any:
         """The device current in this thread for a block (see `driver.current`)."""
         return driver.current(self.device.context)
+
+
+class _Bound:
+    """See `Bound`. The driver reads `values` through `pointers` at each launch."""
+
+    __slots__ = ("_dimensions", "_kernel", "_places", "_pointers", "_run", "_shared", "_values", "_where")
+
+    def __init__(self, run: Callable[..., None], kernel: Any, launch: Launch, address: Address) -> None:
+        self._run, self._kernel, self._shared = run, kernel, launch.shared
+        self._dimensions = (*launch.grid, 1, launch.block, 1, 1)
+        self._values = [_packed(argument, address) for argument in launch.arguments]
+        self._pointers = (ctypes.c_void_p * len(self._values))(*(ctypes.addressof(value) for value in self._values))
+        self._where = ctypes.addressof(self._pointers)
+        self._places = [
+            (argument.buffer, value, argument.offset)
+            for argument, value in zip(launch.arguments, self._values, strict=True)
+            if isinstance(argument, Ref)
+        ]
+
+    def __call__(self, stream: Any) -> None:
+        self._run(self._kernel, *self._dimensions, self._shared, stream, self._where, 0)
+
+    def move(self, buffer: str, base: int) -> None:
+        for name, value, offset in self._places:
+            if name == buffer:
+                value.value = base + offset
 
 
 def _packed(argument: Ref | int | None, address: Address) -> ctypes.c_uint64 | ctypes.c_uint32:

@@ -13,8 +13,9 @@ from ..arrays import DeviceArray, PointArray, ScalarArray
 from ..curves import Curve
 from ..engine.backend import MsmOptions, Outcome, PrepareOptions
 from ..errors import OptionError
-from .bases import DeviceBases, added, nothing
+from .bases import DeviceBases
 from .compiled import Kernels, kernels
+from .outcomes import added, nothing
 
 
 class SplitBases:

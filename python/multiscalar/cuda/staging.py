@@ -1,82 +1,92 @@
 """Host memory to device memory at the speed of the link.
 
-The device can only fetch from page-locked memory. One core copies about 12 GB/s into it, the link takes 55, so a
-large pageable array is carried by several threads: each takes the next piece, fills one of its own two page-locked
-slots and submits that slot, and fills the other one meanwhile. Small arrays go through one slot; arrays that are
-page-locked already are fetched as they lie.
+The device can only fetch from page-locked memory. A few scalars are copied into a page-locked slot that kernels read
+in place. More go through a ring of larger slots: the native core fills one with all threads (one copies about 12 GB/s,
+the link takes 55) while the previous ones are on their way. Arrays that are page-locked already are fetched as they
+lie.
 """
 
 from __future__ import annotations
 
 import ctypes
-import itertools
-import os
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
 from .operand import Operand
 from .runtime import Bytes, Runtime
 
-PIECE_BYTES = 2 << 20  # large enough for the link's full rate, small enough to stay in a core's cache
-SMALL_BYTES = 4 << 20  # below this one thread is done before others have started
-SMALL_SLOT_BYTES = 16 << 20  # for all small arrays of one call together
-SMALL_PIECE_BYTES = 256 << 10  # submitted while the next piece is filled
-MAX_THREADS = 8
+IN_PLACE_BYTES: Final = 256 << 10  # up to here a kernel reads the host's memory sooner than a copy would end
+SLOT_BYTES: Final = 8 << 20  # large enough for the link's full rate and to keep all threads busy
+SLOTS: Final = 4
+PIN_MATTERS: Final = 256 << 10  # below this asking costs as much as staging
 
 
 class Staging:
-    """The page-locked slots and threads of one lane. Calls on one object must not overlap; the lane sees to that."""
+    """The page-locked slots of one lane. Calls on one object must not overlap; the lane sees to that."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._small: Bytes | None = None
+        self._small_address = 0
+        self._lengths: Bytes | None = None
         self._slots: list[tuple[Bytes, Any]] = []
-        self._threads = max(1, min(MAX_THREADS, os.cpu_count() or 1))
-        self._pool: ThreadPoolExecutor | None = None
+        self._turn = 0
 
-    def upload(self, target: int, source: Operand, stream: Any, *, pinned: bool, small_offset: int = 0) -> int:
-        """Copy `source` from the host to `target`, in order on `stream`; returns `small_offset` past what was used.
+    def small(self, rows: Sequence[Operand], stride: int) -> int:
+        """The rows in page-locked memory, `stride` bytes apart; its address.
 
-        Several small uploads of one call share the small slot, one after the other: pass on the returned offset.
-        When this returns, a pageable source has been read; a pinned one has been read when the stream gets there.
+        Good until the next call of this method; the device reads it meanwhile.
         """
-        if pinned:
-            self._runtime.copy_in(target, source.pointer, source.size, stream)
-            return small_offset
-        if source.size <= SMALL_BYTES and small_offset + source.size <= SMALL_SLOT_BYTES:
-            if self._small is None:
-                self._small = self._runtime.pinned(SMALL_SLOT_BYTES)
-            place = int(self._small.ctypes.data) + small_offset
-            for start in range(0, source.size, SMALL_PIECE_BYTES):
-                size = min(SMALL_PIECE_BYTES, source.size - start)
-                ctypes.memmove(place + start, source.pointer + start, size)
-                self._runtime.copy_in(target + start, place + start, size, stream)
-            return small_offset + -(-source.size // 64) * 64
-        self._carry(target, source, stream)
-        return small_offset
+        if self._small is None:
+            self._small = self._runtime.pinned(IN_PLACE_BYTES)
+            self._small_address = int(self._small.ctypes.data)
+        if len(rows) == 1:
+            ctypes.memmove(self._small_address, rows[0].host_address, rows[0].size)
+        else:
+            _core.gather(self._small, [row.bytes_view() for row in rows], stride, 1)
+        return self._small_address
 
-    def _carry(self, target: int, source: Operand, stream: Any) -> None:
-        """All threads take pieces from one counter until none is left."""
-        while len(self._slots) < 2 * self._threads:
-            self._slots.append((self._runtime.pinned(PIECE_BYTES), self._runtime.event()))
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="multiscalar-staging")
-        pieces = -(-source.size // PIECE_BYTES)
-        ticket = itertools.count()  # next() on a counter is atomic under the interpreter lock
+    def lengths(self, values: NDArray[np.uint32]) -> int:
+        """The same for the lengths of the vectors of a batch."""
+        if self._lengths is None or self._lengths.size < values.nbytes:
+            self._lengths = self._runtime.pinned(max(4096, 2 * values.nbytes))
+        self._lengths[: values.nbytes] = values.view(np.uint8)
+        return int(self._lengths.ctypes.data)
 
-        def worker(index: int) -> None:
-            with self._runtime.current():
-                for turn in itertools.count():
-                    piece = next(ticket)
-                    if piece >= pieces:
-                        return
-                    slot, free = self._slots[2 * index + turn % 2]
-                    self._runtime.wait_host(free)  # an event that was never recorded counts as past
-                    start = piece * PIECE_BYTES
-                    size = min(PIECE_BYTES, source.size - start)
-                    ctypes.memmove(slot.ctypes.data, source.pointer + start, size)
-                    self._runtime.copy_in(target + start, slot.ctypes.data, size, stream)
-                    self._runtime.record(free, stream)
+    def is_pinned(self, source: Operand) -> bool:
+        """Whether the device can fetch this host operand as it lies."""
+        return source.size >= PIN_MATTERS and self._runtime.is_pinned(source.host_address)
 
-        for done in [self._pool.submit(worker, index) for index in range(self._threads)]:
-            done.result()
+    def carry(self, target: int, rows: Sequence[NDArray[np.uint8]], stride: int, stream: Any) -> None:
+        """Copy `rows[k]` (flat bytes, pageable) to `target + k * stride`, in order on `stream`.
+
+        When this returns, the rows have been read.
+        """
+        per_slot = max(1, SLOT_BYTES // stride)
+        for first in range(0, len(rows), per_slot):
+            some, place = rows[first : first + per_slot], target + first * stride
+            if len(some) > 1 or some[0].size <= SLOT_BYTES:
+                self._send(place, list(some), stride, stream)
+                continue
+            for start in range(0, some[0].size, SLOT_BYTES):
+                piece = some[0][start : start + SLOT_BYTES]
+                self._send(place + start, [piece], piece.size, stream)
+
+    def _send(self, target: int, rows: list[NDArray[np.uint8]], stride: int, stream: Any) -> None:
+        """Through the next slot of the ring."""
+        size = stride * (len(rows) - 1) + rows[-1].size
+        if not size:
+            return
+        if len(self._slots) < SLOTS:
+            self._slots.append((self._runtime.pinned(SLOT_BYTES), self._runtime.event()))
+            self._turn = len(self._slots) - 1
+        slot, free = self._slots[self._turn]
+        self._turn = (self._turn + 1) % SLOTS
+        self._runtime.wait_host(free)  # an event that was never recorded counts as past
+        _core.gather(slot[:size], rows, max(stride, 1), 0)
+        self._runtime.copy_in(target, int(slot.ctypes.data), size, stream)
+        self._runtime.record(free, stream)

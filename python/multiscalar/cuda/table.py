@@ -9,7 +9,6 @@ and every plan is made from them, never from an argument.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import weakref
 from dataclasses import dataclass
 
@@ -21,9 +20,10 @@ from .lane import Lane
 from .operand import Operand, point_operand
 from .records import lay_out_table, table_bytes
 from .result import first_bad
+from .runtime import Bound
+from .staging import IN_PLACE_BYTES
 from .steps import STATUS_WORDS, Launch, Ref
 
-_serials = itertools.count()
 CHUNK_BYTES = 64 << 20  # raw points on the device at a time
 
 
@@ -45,11 +45,10 @@ class Table:
 
     def __init__(self, kernels: Kernels, facts: TableFacts) -> None:
         self.facts = facts
-        self.serial = next(_serials)  # never used twice, unlike an address
         self.kernels = kernels
         self.nbytes = table_bytes(kernels.curve_shape, max(1, facts.points), facts.factor, facts.endomorphism)
-        self.pointer = kernels.runtime.allocate(self.nbytes)
-        self._release = weakref.finalize(self, _release, kernels, self.pointer)
+        self.pointer = kernels.lane.take(self.nbytes)
+        self._release = weakref.finalize(self, _release, kernels.lane, self.pointer, self.nbytes)
 
     @property
     def record_bytes(self) -> int:
@@ -76,53 +75,85 @@ class Table:
             _refuse(points, bad)
 
     def _fill(self, lane: Lane, source: Operand, wanted: Check) -> int | None:
-        """Chunk by chunk; the lowest bad index, if there is one."""
-        per_chunk = source.count if source.on_device else max(1, CHUNK_BYTES // source.item_bytes)
-        runtime = self.kernels.runtime
-        sizes = {"status": 4 * STATUS_WORDS}
-        if not source.on_device:
-            sizes["points"] = min(per_chunk, source.count) * source.item_bytes
-        places = {**lane.place(sizes), "table": self.pointer}
+        """Chunk by chunk, each converted while the next one is on its way; the lowest bad index, if there is one."""
+        runtime, places = self.kernels.runtime, self._places(lane, source)
         runtime.fill(places["status"], 0xFF, 4 * STATUS_WORDS, lane.stream)
-        pinned = not source.on_device and runtime.is_pinned(source.pointer)
-        for first in range(0, source.count, per_chunk):
-            part = source.part(first, min(per_chunk, source.count - first))
-            if source.on_device:
-                lane.follow(part.producer)
-                places["points"] = part.pointer
+        if source.data is None:
+            lane.follow(source.producer)
+            self._convert(lane, {**places, "points": source.pointer}, 0, source, wanted)
+        elif source.size <= IN_PLACE_BYTES:
+            points = lane.staging.small([source], source.size)
+            self._convert(lane, {**places, "points": points}, 0, source, wanted)
+        else:
+            self._arrive(lane, places, source, wanted)
+        return first_bad(lane.read_back(places["status"], 4 * STATUS_WORDS), 1)
+
+    def _places(self, lane: Lane, source: Operand) -> dict[str, int]:
+        """Status words, and on their way to the table two chunks of raw points: one to read, one to fill."""
+        sizes = {"status": 4 * STATUS_WORDS}
+        if source.data is not None and source.size > IN_PLACE_BYTES:
+            per_chunk = min(CHUNK_BYTES, source.size)
+            sizes |= {"points_0": per_chunk, "points_1": per_chunk if source.size > CHUNK_BYTES else 0}
+        return {**lane.place(sizes), "table": self.pointer}
+
+    def _arrive(self, lane: Lane, places: dict[str, int], source: Operand, wanted: Check) -> None:
+        """Raw points from the host through the two chunks."""
+        runtime, pinned = self.kernels.runtime, lane.staging.is_pinned(source)
+        per_chunk = max(1, CHUNK_BYTES // source.item_bytes)
+        arrived, free = ([runtime.event(), runtime.event()] for _ in range(2))
+        runtime.record(free[0], lane.stream)  # what used scratch before
+        runtime.wait(lane.copies, free[0])
+        for k, first in enumerate(range(0, source.count, per_chunk)):
+            part, turn = source.part(first, min(per_chunk, source.count - first)), k % 2
+            target = places[f"points_{turn}"]
+            if k >= 2:
+                runtime.wait(lane.copies, free[turn])
+            if pinned:
+                runtime.copy_in(target, part.host_address, part.size, lane.copies)
             else:
-                lane.staging.upload(places["points"], part, lane.stream, pinned=pinned)
-            self._convert(lane, places, first, part, wanted)
-            if not source.on_device:
-                runtime.synchronize(lane.stream)  # the chunk's buffer is filled again
-        (status,) = lane.answers((places["status"], 4 * STATUS_WORDS))
-        return first_bad(status, 1)
+                lane.staging.carry(target, [part.bytes_view()], part.size, lane.copies)
+            runtime.record(arrived[turn], lane.copies)
+            runtime.wait(lane.stream, arrived[turn])
+            self._convert(lane, {**places, "points": target}, first, part, wanted)
+            runtime.record(free[turn], lane.stream)
+        runtime.synchronize(lane.stream)
+        for event in (*arrived, *free):
+            runtime.drop_event(event)
 
     def _convert(self, lane: Lane, places: dict[str, int], first: int, part: Operand, wanted: Check) -> None:
-        steps = lay_out_table(
-            self.kernels.curve_shape,
-            self.facts.points,
-            montgomery=part.montgomery,
-            check=wanted is not Check.NONE,
-            endomorphism=self.facts.endomorphism,
-            factor=self.facts.factor,
-            shift=self.facts.shift,
-            first=first,
-            count=part.count,
-        )
+        """Launch the kernels that turn `part` into records from index `first` on."""
+        facts = self.facts
+        key = (
+            facts.curve.name, facts.points, facts.endomorphism, facts.factor, facts.shift, first, part.count,
+            part.montgomery, wanted, places["table"], places["status"], places["points"],
+        )  # fmt: skip
 
         def address(ref: Ref) -> int:
             return places[ref.buffer] + ref.offset
 
-        for step in steps:
-            assert isinstance(step, Launch)
-            self.kernels.runtime.bind(self.kernels.module, step, address)(lane.stream)
+        def make() -> list[Bound]:
+            steps = lay_out_table(
+                self.kernels.curve_shape,
+                facts.points,
+                montgomery=part.montgomery,
+                check=wanted is not Check.NONE,
+                endomorphism=facts.endomorphism,
+                factor=facts.factor,
+                shift=facts.shift,
+                first=first,
+                count=part.count,
+            )
+            launches = [step for step in steps if isinstance(step, Launch)]
+            return [self.kernels.runtime.bind(self.kernels.module, step, address) for step in launches]
+
+        for bound in lane.bound(key, make):
+            bound(lane.stream)
 
 
-def _release(kernels: Kernels, pointer: int) -> None:
+def _release(lane: Lane, pointer: int, size: int) -> None:
     """Memory of a table, when its last user has gone; at interpreter exit the driver may be gone before."""
     with contextlib.suppress(Exception):
-        kernels.runtime.free(pointer)
+        lane.give(pointer, size)
 
 
 def _refuse(points: PointArray | DeviceArray, index: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -66,43 +66,73 @@ def points_operand(
         return value.wanting(wanted if check is not None else Check.NONE, assume_subgroup)
     kind = Form.CANONICAL if form is None else word(Form, form, "form")
     if intake.is_device_array(value):
-        shape, dtype = _device_layout(value, "points", (2, curve.limbs))
         subgroup = curve.cofactor == 1 or assume_subgroup or wanted is Check.SUBGROUP
-        return DeviceArray(value, "points", curve, kind, shape, dtype, wanted, subgroup)
+        return _device_array(value, "points", curve, kind, (2, curve.limbs), wanted, subgroup)
     data = intake.point_array(value, curve)
     return PointArray.unverified(data, curve, kind, wanted=wanted, assumed=assume_subgroup)
 
 
-def _device_layout(value: Any, role: str, tail: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
-    """Shape and dtype of a device array, by its interface; the data are not touched."""
+# By the interface's name of a type; asking numpy takes longer than all the rest of a small call's way in.
+_DEVICE_TYPES: Final = {
+    np.dtype(name).str: (name, np.dtype(name).itemsize) for name in ("bool", "uint8", "uint16", "uint32", "uint64")
+}
+_DEVICE_NAMES: Final = frozenset(name for name, _ in _DEVICE_TYPES.values())
+
+
+class _Described(NamedTuple):
+    """What a device array says about itself."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    packed: bool = True
+    pointer: int | None = None
+    producer: int | None = None
+
+
+def _described(value: Any) -> _Described:
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None:
+        return _Described(tuple(map(int, value.shape)), str(value.dtype).removeprefix("torch."))
+    shape, name = tuple(map(int, interface["shape"])), interface["typestr"]
+    dtype, size = _DEVICE_TYPES.get(name) or (str(name), 0)
+    strides, producer = interface.get("strides"), interface.get("stream")
+    return _Described(
+        shape,
+        dtype,
+        strides is None or not size or _packed(shape, strides, size),
+        int(interface["data"][0]),
+        None if producer is None else int(producer),
+    )
+
+
+def _device_array(
+    value: Any,
+    role: str,
+    curve: Curve,
+    form: Form,
+    tail: tuple[int, ...],
+    check: Check = Check.NONE,
+    subgroup: bool = False,
+) -> DeviceArray:
+    """A device array described by its interface; the data are not touched."""
     try:
-        shape, dtype, strides = _described(value)
-        packed = strides is None or _packed(shape, strides, np.dtype(dtype).itemsize)
-        narrow = role == "scalars" and len(shape) == 1 and np.dtype(dtype) in intake.NARROW
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        shape, dtype, packed, pointer, producer = _described(value)
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise InputTypeError(
             f"device {role} of type {type(value).__name__} do not describe themselves: {error!r}",
             accepted="__cuda_array_interface__, or DLPack with shape and dtype",
         ) from error
     if not packed:
-        raise ShapeError(f"device {role} have strides {strides}", accepted="C-contiguous", hint="Copy them first.")
-    wide = shape[1:] == tail and dtype == "uint64"
+        raise ShapeError(f"device {role} are not contiguous", accepted="C-contiguous", hint="Copy them first.")
+    wide = dtype == "uint64" and shape[1:] == tail
+    narrow = role == "scalars" and len(shape) == 1 and dtype in _DEVICE_NAMES
     if not (wide or narrow):
         columns = ", ".join(str(size) for size in tail)
         raise ShapeError(
             f"device {role} have shape {shape} and dtype {dtype}",
             accepted=f"uint64[n, {columns}]" + (", bool or uint8/16/32/64 [n]" if role == "scalars" else ""),
         )
-    return shape, dtype
-
-
-def _described(value: Any) -> tuple[tuple[int, ...], str, Sequence[int] | None]:
-    """Shape, dtype and strides that a device array claims; strides only where they are not those of a packed one."""
-    interface = getattr(value, "__cuda_array_interface__", None)
-    if interface is None:
-        return tuple(int(size) for size in value.shape), str(value.dtype).removeprefix("torch."), None
-    shape = tuple(int(size) for size in interface["shape"])
-    return shape, np.dtype(interface["typestr"]).name, interface.get("strides")
+    return DeviceArray(value, role, curve, form, shape, dtype, check, subgroup, pointer, producer)
 
 
 def _packed(shape: tuple[int, ...], strides: Sequence[int], itemsize: int) -> bool:
@@ -123,8 +153,7 @@ def scalars_operand(value: object, curve: Curve, *, form: str | None, reduce: bo
         return value
     kind = Form.CANONICAL if form is None else word(Form, form, "scalar_form")
     if intake.is_device_array(value):
-        shape, dtype = _device_layout(value, "scalars", (intake.SCALAR_LIMBS,))
-        return DeviceArray(value, "scalars", curve, kind, shape, dtype)
+        return _device_array(value, "scalars", curve, kind, (intake.SCALAR_LIMBS,))
     return ScalarArray.unverified(intake.scalar_array(value, curve, reduce=reduce), curve, kind)
 
 

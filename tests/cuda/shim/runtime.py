@@ -1,7 +1,9 @@
 """A device made of host memory behind the protocol of `multiscalar.cuda.runtime`: whole plans run without a GPU.
 
-Every kernel is the package's own text, compiled as C++ by the shim. Work is done at once when it is submitted, so
-order is trivially kept; a capture records the calls and a replay makes them again.
+Every kernel is the package's own text, compiled as C++ by the shim. Streams are queues that run as late as order
+allows: when the host waits, or when a stream that is run waits for an event of theirs. So work that ought to wait for
+something and does not finds the old contents. With `eager_copies` the second stream, the one for copies, runs as early
+as it can instead: what it overwrites too early shows.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -21,33 +24,92 @@ from multiscalar.cuda.steps import Launch, Ref
 from multiscalar.errors import OutOfMemoryError
 
 _one_at_a_time = threading.Lock()  # the fibres of the shim are one set for the process
+Work = Callable[[], None]
+
+
+class Stream:
+    """Work in order."""
+
+    def __init__(self, eager: bool = False) -> None:
+        self.queue: deque[Work] = deque()
+        self.eager = eager
+
+    def run(self, until: Callable[[], bool] = lambda: False) -> None:
+        while self.queue and not until():
+            self.queue.popleft()()
+
+    def add(self, work: Work) -> None:
+        self.queue.append(work)
+        if self.eager:
+            self.run()
+
+
+@dataclass
+class Passage:
+    """One recording of an event."""
+
+    stream: Stream
+    at_us: float | None = None
+
+    def wait(self) -> None:
+        self.stream.run(until=lambda: self.at_us is not None)
+        assert self.at_us is not None, "an event that nobody will ever pass"
+
+    def happen(self) -> None:
+        self.at_us = time.perf_counter() * 1e6
 
 
 @dataclass
 class Mark:
-    """An event: when it was passed."""
+    """An event: its last recording."""
 
-    at_us: float = 0.0
+    last: Passage | None = None
+
+
+class Bound:
+    """A launch of a kernel of the shim."""
+
+    def __init__(self, runtime: ShimRuntime, run: Any, launch: Launch, address: Callable[[Ref], int]) -> None:
+        self._runtime, self._run, self._launch = runtime, run, launch
+        self._words = [0 if a is None else address(a) if isinstance(a, Ref) else a for a in launch.arguments]
+
+    def __call__(self, stream: Stream) -> None:
+        launch, array = self._launch, (ctypes.c_uint64 * len(self._words))(*self._words)
+
+        def work() -> None:
+            with _one_at_a_time:
+                code = self._run(launch.kernel.encode(), *launch.grid, launch.block, array)
+            assert code == 0, f"{launch.kernel}: {'no such kernel' if code == 1 else 'deadlock'}"
+
+        self._runtime.submit(stream, work, "launch")
+
+    def move(self, buffer: str, base: int) -> None:
+        for k, argument in enumerate(self._launch.arguments):
+            if isinstance(argument, Ref) and argument.buffer == buffer:
+                self._words[k] = base + argument.offset
 
 
 @dataclass
 class ShimRuntime:
-    """`capacity` bytes of "device" memory; `log` counts what a plan must not do in a repeated call."""
+    """`capacity` bytes of "device" memory; `log` counts what the host asks for, replayed graphs as one thing."""
 
     capacity: int = 1 << 40
+    eager_copies: bool = False
     used: int = 0
     log: dict[str, int] = field(default_factory=dict)
     _memory: dict[int, np.ndarray] = field(default_factory=dict)
-    _recording: list[Callable[[], None]] | None = None
+    _pinned: list[tuple[int, int]] = field(default_factory=list)
+    _recording: list[tuple[Stream, Work]] | None = None
 
     def _note(self, what: str) -> None:
         self.log[what] = self.log.get(what, 0) + 1
 
-    def _do(self, work: Callable[[], None]) -> None:
-        if self._recording is None:
-            work()
-        else:
-            self._recording.append(work)
+    def submit(self, stream: Stream, work: Work, what: str) -> None:
+        if self._recording is not None:
+            self._recording.append((stream, work))
+            return
+        self._note(what)
+        stream.add(work)
 
     def load(self, code: bytes) -> Mapping[str, Any]:
         raise AssertionError("the shim's kernels are a shared library")
@@ -60,7 +122,7 @@ class ShimRuntime:
         block = aligned(max(size, 16))
         pointer = int(block.ctypes.data)
         self._memory[pointer] = block
-        self.used += size
+        self.used += block.size
         return pointer
 
     def free(self, pointer: int) -> None:
@@ -69,65 +131,83 @@ class ShimRuntime:
 
     def pinned(self, size: int) -> np.ndarray:
         self._note("pinned")
-        return aligned(size)
+        array = aligned(size)
+        self._pinned.append((int(array.ctypes.data), int(array.ctypes.data) + size))
+        return array
 
     def is_pinned(self, pointer: int) -> bool:
-        return False
+        return any(low <= pointer < high for low, high in self._pinned)
 
     def free_memory(self) -> int:
         return self.capacity - self.used
 
-    def stream(self) -> Any:
+    def stream(self) -> Stream:
         self._note("stream")
-        return "stream"
+        return Stream(eager=self.eager_copies and self.log["stream"] == 2)
 
-    def foreign_stream(self, handle: int) -> Any:
-        return handle
+    def foreign_stream(self, handle: int) -> Stream:
+        return Stream()
 
     def event(self) -> Mark:
         self._note("event")
         return Mark()
 
     def drop_event(self, event: Mark) -> None:
-        event.at_us = float("nan")
+        event.last = None
 
-    def copy_in(self, target: int, source: int, size: int, stream: Any) -> None:
-        self._do(lambda: ctypes.memmove(target, source, size) and None)
+    def copy_in(self, target: int, source: int, size: int, stream: Stream) -> None:
+        self._copy(target, source, size, stream, "copy_in")
 
-    copy_out = copy_within = copy_in
+    def copy_out(self, target: int, source: int, size: int, stream: Stream) -> None:
+        self._copy(target, source, size, stream, "copy_out")
 
-    def fill(self, target: int, value: int, size: int, stream: Any) -> None:
-        self._do(lambda: ctypes.memset(target, value, size) and None)
+    def copy_within(self, target: int, source: int, size: int, stream: Stream) -> None:
+        self._copy(target, source, size, stream, "copy_within")
 
-    def bind(self, module: Mapping[str, Any], launch: Launch, address: Callable[[Ref], int]) -> Callable[[Any], None]:
+    def _copy(self, target: int, source: int, size: int, stream: Stream, what: str) -> None:
+        self.submit(stream, lambda: ctypes.memmove(target, source, size) and None, what)
+
+    def fill(self, target: int, value: int, size: int, stream: Stream) -> None:
+        self.submit(stream, lambda: ctypes.memset(target, value, size) and None, "fill")
+
+    def bind(self, module: Mapping[str, Any], launch: Launch, address: Callable[[Ref], int]) -> Bound:
         assert launch.shared <= SHARED_BYTES, f"{launch.kernel}: {launch.shared} bytes of shared memory"
-        words = [0 if a is None else address(a) if isinstance(a, Ref) else a for a in launch.arguments]
-        array = (ctypes.c_uint64 * len(words))(*words)
-        run = module["shim_launch"]
+        return Bound(self, module["shim_launch"], launch, address)
 
-        def work() -> None:
-            with _one_at_a_time:
-                code = run(launch.kernel.encode(), *launch.grid, launch.block, array)
-            assert code == 0, f"{launch.kernel}: {'no such kernel' if code == 1 else 'deadlock'}"
+    def record(self, event: Mark, stream: Stream, in_graph: bool = False) -> None:
+        if self._recording is not None:
+            assert in_graph
+            self._recording.append((stream, lambda: self._pass(event, stream)))
+            return
+        assert not in_graph
+        event.last = Passage(stream)
+        self.submit(stream, event.last.happen, "record")
 
-        return lambda stream: self._do(work)
+    @staticmethod
+    def _pass(event: Mark, stream: Stream) -> None:
+        event.last = Passage(stream)
+        event.last.happen()
 
-    def record(self, event: Mark, stream: Any, in_graph: bool = False) -> None:
-        self._do(lambda: setattr(event, "at_us", time.perf_counter() * 1e6))
-
-    def wait(self, stream: Any, event: Mark) -> None:
-        return
+    def wait(self, stream: Stream, event: Mark) -> None:
+        assert self._recording is None
+        if event.last is not None:
+            self.submit(stream, event.last.wait, "wait")
 
     def wait_host(self, event: Mark) -> None:
-        return
+        if event.last is not None:
+            event.last.wait()
 
-    def synchronize(self, stream: Any) -> None:
-        return
+    def synchronize(self, stream: Stream) -> None:
+        stream.run()
 
     def elapsed_us(self, start: Mark, stop: Mark) -> float:
-        return stop.at_us - start.at_us
+        assert start.last is not None
+        assert stop.last is not None
+        assert start.last.at_us is not None, "not yet passed"
+        assert stop.last.at_us is not None, "not yet passed"
+        return stop.last.at_us - start.last.at_us
 
-    def capture(self, work: Callable[[Any], None], stream: Any) -> Any:
+    def capture(self, work: Callable[[Any], None], stream: Stream) -> list[tuple[Stream, Work]]:
         self._note("capture")
         self._recording = steps = []
         try:
@@ -136,12 +216,12 @@ class ShimRuntime:
             self._recording = None
         return steps
 
-    def replay(self, graph: Any, stream: Any) -> None:
+    def replay(self, graph: list[tuple[Stream, Work]], stream: Stream) -> None:
         self._note("replay")
-        for step in graph:
-            step()
+        for _, step in graph:
+            stream.add(step)
 
-    def drop_graph(self, graph: Any) -> None:
+    def drop_graph(self, graph: list[tuple[Stream, Work]]) -> None:
         graph.clear()
 
     def current(self) -> AbstractContextManager[None]:
