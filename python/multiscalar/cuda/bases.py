@@ -37,18 +37,20 @@ DIGITS_BLOCK = 128  # threads of msm_digits: chunks of one vector are whole bloc
 
 
 class Source(NamedTuple):
-    """Where the scalars of a piece of work are read: on the device as they lie, in place on the host, or in the inbox."""
+    """Where the kernels read the scalars of a piece of work: on the device as they lie, or in the inbox, or, where both
+    numbers are 0, on the host in place.
+    """
 
-    pointer: int  # on the device; 0 for the host or the inbox
-    bytes: int  # of all rows, padded to the longest
-    in_inbox: bool
+    pointer: int  # on the device
+    inbox: int  # bytes of the inbox, for all pieces of the call
+    offset: int = 0  # of this piece
+    slot: int = 0  # for its answer
 
 
 class Task(NamedTuple):
     """A piece of work under way."""
 
     work: Work
-    source: Source
     planned: Planned
     copied: int
 
@@ -64,7 +66,8 @@ class DeviceBases:
         facts = table.facts
         # All that a plan takes from the table: two tables that agree in it have the same plans.
         self._identity = (
-            facts.curve.name, table.pointer, facts.points, facts.endomorphism, facts.subgroup, facts.factor, facts.windows,
+            facts.curve.name, table.pointer, facts.points, facts.endomorphism, facts.subgroup, facts.factor,
+            facts.windows,
         )  # fmt: skip
 
     @property
@@ -106,74 +109,65 @@ class DeviceBases:
         lane = self._lane
         with lane.lock, self._kernels.runtime.current():
             started = time.perf_counter_ns()
-            parts, source = [work], self._source(work, n)
-            if source.in_inbox and work.operands[0].data is not None:
-                parts = self._in_turn(work, n, options)
+            source = self._source(work, n)
             try:
-                tasks = [self._submit(part, where, options) for part, where in self._placed(parts, source, options)]
+                if source.inbox and work.operands[0].data is not None:
+                    tasks = self._submit_in_turn(work, source, options)
+                else:
+                    tasks = [self._submit(work, source, self._planned(work, source, options))]
                 lane.wait()
             except BaseException:
                 lane.abandon()
                 raise
-            answers = [lane.read(task.planned.answer) for task in tasks]
-            phases = [task.planned.plan.phases_ns(bool(task.planned.plan.chunks)) for task in tasks]
-        outcomes = self._outcomes(tasks[0], answers[0], phases[0], options, started)
-        for task, answer, times in zip(tasks[1:], answers[1:], phases[1:], strict=True):
-            more = self._outcomes(task, answer, times, options, time.perf_counter_ns())
+            answers = [(lane.read(planned.answer), planned.plan.phases_ns()) for _, planned, _ in tasks]
+        outcomes = self._outcomes(tasks[0], *answers[0], options, started)
+        for task, answer in zip(tasks[1:], answers[1:], strict=True):
+            more = self._outcomes(task, *answer, options, time.perf_counter_ns())
             outcomes = [added(self.curve, outcomes[0], more[0])]
         return outcomes
 
-    # --- where the scalars are ------------------------------------------------------------------
-
     @staticmethod
     def _source(work: Work, n: int) -> Source:
-        first, item = work.operands[0], work.operands[0].item_bytes
-        size = n * item * len(work.operands)
+        operands = work.operands
+        first, stride = operands[0], n * operands[0].item_bytes
+        size = stride * len(operands)
         if first.data is not None:
-            return Source(0, size, size > IN_PLACE_BYTES)
-        stride = n * item
-        adjacent = all(operand.pointer == first.pointer + k * stride for k, operand in enumerate(work.operands))
-        direct = adjacent and first.pointer % ALIGNMENT == 0
-        return Source(first.pointer if direct else 0, size, not direct)
+            return Source(0, size if size > IN_PLACE_BYTES else 0)
+        pointer = first.pointer
+        direct = pointer % ALIGNMENT == 0 and (
+            len(operands) == 1 or all(operand.pointer == pointer + k * stride for k, operand in enumerate(operands))
+        )
+        return Source(pointer, 0) if direct else Source(0, size)
 
-    def _in_turn(self, work: Work, n: int, options: MsmOptions) -> list[Work]:
-        """One host vector as two parts, if the first one's work hides the way of the second one's scalars."""
-        if len(work.operands) > 1:
-            return [work]
-        shape = self._shape(work, n, False)
-        terms = first_part(shape, self._kernels.device_shape, self._windows(shape, options), options.path)
-        return list(work.split(terms)) if terms else [work]
+    def _submit_in_turn(self, work: Work, source: Source, options: MsmOptions) -> list[Task]:
+        """Host scalars through the inbox; in two parts, if work on the first hides the way of the second's scalars."""
+        terms = 0
+        if len(work.operands) == 1:
+            shape = self._shape(work, work.n, False)
+            terms = first_part(shape, self._kernels.device_shape, self._windows(shape, options), options.path)
+        if terms:
+            head, rest = work.split(terms)
+            parts = [(head, source), (rest, source._replace(offset=head.operands[0].size, slot=1))]
+            for _ in range(2):  # scratch that grows for the second plan takes the first one away: then both again
+                plans = [self._planned(part, where, options) for part, where in parts]
+                if all(self._lane.has(planned) for planned in plans):
+                    return [
+                        self._submit(part, where, planned) for (part, where), planned in zip(parts, plans, strict=True)
+                    ]
+        return [self._submit(work, source, self._planned(work, source, options))]
 
     # --- plans ----------------------------------------------------------------------------------
 
-    def _placed(self, parts: list[Work], source: Source, options: MsmOptions) -> list[tuple[Work, tuple[Source, Planned]]]:
-        """A plan for each part. Scratch that grows for a later plan takes the earlier ones away: then all again."""
-        inbox = source.bytes if source.in_inbox else 0
-        while True:
-            offset, made = 0, []
-            for slot, part in enumerate(parts):
-                size = source.bytes if len(parts) == 1 else part.operands[0].size
-                mine = Source(source.pointer, size, source.in_inbox)
-                key, planned = self._planned(part, mine, inbox, offset, slot, options)
-                made.append((key, part, mine, planned))
-                offset += size
-            if len(parts) == 1 or all(self._lane.known(key) is planned for key, _, _, planned in made):
-                return [(part, (mine, planned)) for _, part, mine, planned in made]
-
-    def _planned(
-        self, work: Work, source: Source, inbox: int, offset: int, slot: int, options: MsmOptions
-    ) -> tuple[Hashable, Planned]:
+    def _planned(self, work: Work, source: Source, options: MsmOptions) -> Planned:
         """The plan of this shape of call. A repeated call finds it by a few numbers."""
-        one, n = work.operands[0], work.n
-        uneven = any(operand.count != n for operand in work.operands)
+        operands = work.operands
+        one, n, batch = operands[0], work.n, len(operands)
+        uneven = batch > 1 and any(operand.count != n for operand in operands)
         key = (
-            self._identity, work.first, n, len(work.operands), work.own_bases, one.item_bytes, one.montgomery, uneven,
-            one.data is None, inbox, offset, slot, options.window, options.path,
+            self._identity, work.first, n, batch, work.own_bases, one.item_bytes, one.montgomery, uneven,
+            one.data is None, source.inbox, source.offset, source.slot, options.window, options.path,
         )  # fmt: skip
-        found = self._lane.known(key)
-        if found is None:
-            found = self._new_plan(key, work, n, uneven, inbox, offset, slot, options)
-        return key, found
+        return self._lane.known(key) or self._new_plan(key, work, n, uneven, source, options)
 
     def _shape(self, work: Work, n: int, uneven: bool) -> Shape:
         facts, one = self._table.facts, work.operands[0]
@@ -195,12 +189,12 @@ class DeviceBases:
         return self._table.facts.windows or (divide_up(shape.bits, options.window) if options.window else 0)
 
     def _new_plan(
-        self, key: Hashable, work: Work, n: int, uneven: bool, inbox: int, offset: int, slot: int, options: MsmOptions
+        self, key: Hashable, work: Work, n: int, uneven: bool, source: Source, options: MsmOptions
     ) -> Planned:
         """Lay the call out, with as many windows at a time as there is memory for."""
         device, shape = self._kernels.device_shape, self._shape(work, n, uneven)
         outside = {"table": self._table.pointer + work.first * self._table.record_bytes}
-        parts: list[Chunk] = chunks(shape, DIGITS_BLOCK) if inbox and work.operands[0].data is not None else []
+        parts: list[Chunk] = chunks(shape, DIGITS_BLOCK) if source.inbox and work.operands[0].data is not None else []
         tuning: Tuning | None = tune(shape, device, windows=self._windows(shape, options), path=options.path)
         while tuning is not None:
             layout = lay_out(shape, tuning, device)
@@ -208,34 +202,33 @@ class DeviceBases:
                 layout.need("lengths", 4 * shape.batch)
             try:
                 return self._lane.add(
-                    key, self._kernels.module, layout, outside, inbox=inbox, offset=offset, chunks=parts, slot=slot
-                )
+                    key, self._kernels.module, layout, outside,
+                    inbox=source.inbox, offset=source.offset, chunks=parts, slot=source.slot,
+                )  # fmt: skip
             except OutOfMemoryError as error:
                 tuning, failure = fewer_sets(shape, tuning), error
         raise failure
 
     # --- running --------------------------------------------------------------------------------
 
-    def _submit(self, work: Work, placed: tuple[Source, Planned], options: MsmOptions) -> Task:
+    def _submit(self, work: Work, source: Source, planned: Planned) -> Task:
         """Everything of one piece of work, up to its answer on the host."""
-        source, planned = placed
-        lane, plan, places = self._lane, planned.plan, planned.places
+        lane, plan, one = self._lane, planned.plan, work.operands[0]
         copied = self._send_lengths(work, planned) if plan.layout.shape.lengths else 0
         plan.begin(lane.stream)
-        one = work.operands[0]
         if one.data is None:
             for operand in work.operands:
                 lane.follow(operand.producer)
-            if not source.pointer:
+            if source.inbox:
                 self._gather(work, planned)
-            plan.digits(lane.stream, scalars=source.pointer or places["scalars"])
-        elif source.in_inbox:
+            plan.digits(lane.stream, source.pointer or planned.places["scalars"])
+        elif source.inbox:
             copied += self._arrive(work, planned)
         else:
-            plan.digits(lane.stream, scalars=lane.staging.small(work.operands, work.n * one.item_bytes))
-            copied += sum(operand.size for operand in work.operands)
+            plan.digits(lane.stream, lane.staging.small(work.operands, work.n * one.item_bytes))
+            copied += one.size if len(work.operands) == 1 else sum(operand.size for operand in work.operands)
         plan.finish(lane.stream)
-        return Task(work, source, planned, copied)
+        return Task(work, planned, copied)
 
     def _send_lengths(self, work: Work, planned: Planned) -> int:
         """The terms of each vector, where the kernels read them; returns the bytes."""
@@ -286,26 +279,21 @@ class DeviceBases:
             raise out_of_range(work.vectors, bad)
         width = 3 * self._kernels.curve_shape.coordinate_bytes * len(work.operands)
         sums = decode(answer[STATUS_BYTES : STATUS_BYTES + width], self.curve)
-        evidence = {"device_ns": sum(phases.values()), "factor": self._table.facts.factor}
-        wall = time.perf_counter_ns() - started
-
-        def run(n: int) -> RunInfo:
-            return RunInfo(
-                backend="cuda",
-                device=self._kernels.device_name,
-                curve=self.curve.name,
-                n=n,
-                batch=len(work.operands),
-                path=planned.path,
-                window=planned.window,
-                wall_ns=wall,
-                phases_ns=phases,
-                copied_bytes=task.copied,
-                launches=planned.plan.launches,
-                evidence=evidence,
-            )
-
+        run = RunInfo(
+            backend="cuda",
+            device=self._kernels.device_name,
+            curve=self.curve.name,
+            n=work.operands[0].count,
+            batch=len(work.operands),
+            path=planned.path,
+            window=planned.window,
+            wall_ns=time.perf_counter_ns() - started,
+            phases_ns=phases,
+            copied_bytes=task.copied,
+            launches=planned.plan.launches,
+            evidence={"device_ns": sum(phases.values()), "factor": self._table.facts.factor},
+        )
         if len(sums) == 1:
-            return [Outcome(*sums[0], run(work.operands[0].count))]
-        runs = {n: run(n) for n in {operand.count for operand in work.operands}}
+            return [Outcome(*sums[0], run)]
+        runs = {n: run._replace(n=n) for n in {operand.count for operand in work.operands}}
         return [Outcome(*sum_, runs[operand.count]) for sum_, operand in zip(sums, work.operands, strict=True)]

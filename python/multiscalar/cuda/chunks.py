@@ -61,7 +61,9 @@ def narrowed(launch: Launch, layout: Layout, chunk: Chunk) -> Launch:
         "lengths": 4 * chunk.first_row,
     }
     arguments = tuple(
-        Ref(argument.buffer, argument.offset + offsets.get(argument.buffer, 0)) if isinstance(argument, Ref) else argument
+        Ref(argument.buffer, argument.offset + offsets.get(argument.buffer, 0))
+        if isinstance(argument, Ref)
+        else argument
         for argument in launch.arguments
     )
     return replace(launch, grid=(divide_up(chunk.terms, launch.block), chunk.rows), arguments=arguments)

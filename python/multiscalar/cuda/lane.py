@@ -39,6 +39,7 @@ class Planned(NamedTuple):
     answer: Answer
     path: str
     window: int
+    key: Hashable
 
 
 class Lane:
@@ -73,6 +74,10 @@ class Lane:
         if found is not None:
             self._plans.move_to_end(key)
         return found
+
+    def has(self, planned: Planned) -> bool:
+        """Whether this plan is still there: scratch that grew takes all plans away."""
+        return self._plans.get(planned.key) is planned
 
     def add(
         self,
@@ -110,7 +115,7 @@ class Lane:
 
         plan = Plan(self.runtime, module, layout, address, answer, chunks)
         sizes = Sizes(layout.shape, layout.tuning)
-        planned = self._plans[key] = Planned(plan, places, answer, path_of(layout.tuning), sizes.width)
+        planned = self._plans[key] = Planned(plan, places, answer, path_of(layout.tuning), sizes.width, key)
         if len(self._plans) > MAX_PLANS:
             _, oldest = self._plans.popitem(last=False)
             oldest.plan.close()

@@ -7,7 +7,8 @@ stream that produced the data; our stream waits for it, so that no synchronisati
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,8 @@ _LEGACY = 1  # DLPack's word for the legacy default stream: the producer orders 
 _WIDTHS = {name: np.dtype(name).itemsize for name in ("bool", "uint8", "uint16", "uint32", "uint64")}
 
 
-class Operand(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Operand:
     """`count` items of `item_bytes`: the rows of `data` on the host, or at `pointer` on the device.
 
     `keep` holds the owner alive while work is under way; `producer` is the stream that wrote the data, where the
@@ -52,7 +54,7 @@ class Operand(NamedTuple):
         """Items first .. first + count."""
         data = None if self.data is None else self.data[first : first + count]
         pointer = self.pointer + first * self.item_bytes if self.data is None else 0
-        return self._replace(count=count, data=data, pointer=pointer)
+        return replace(self, count=count, data=data, pointer=pointer)
 
 
 def scalar_operand(scalars: ScalarArray | DeviceArray) -> Operand:

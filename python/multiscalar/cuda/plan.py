@@ -61,6 +61,7 @@ class Plan:
             if not self._phases or self._phases[-1][0] != step.phase:
                 self._phases.append((step.phase, []))
             self._phases[-1][1].append(self._bound(module, step, address))
+        self._names = ["digits", *(phase for phase, _ in self._phases)]
         self._address = address
         self._marks = [runtime.event() for _ in range(len(self._phases) + 2)]
         self.arrived = [runtime.event() for _ in chunks]  # one a chunk: its scalars are on the device
@@ -75,13 +76,11 @@ class Plan:
         """Note that a call begins."""
         self._runtime.record(self._marks[0], stream)
 
-    def digits(self, stream: Any, **places: int) -> None:
-        """Make digits of scalars that are there; `places` says where `scalars` and `lengths` lie in this call."""
-        for head in self._heads:
-            for bound in head:
-                for buffer, base in places.items():
-                    bound.move(buffer, base)
-                bound(stream)
+    def digits(self, stream: Any, scalars: int) -> None:
+        """Make digits of scalars that are there, at this address in this call."""
+        for bound in self._heads[0]:
+            bound.move("scalars", scalars)
+            bound(stream)
 
     def chunk(self, k: int, stream: Any) -> None:
         """Make the digits of chunk k once it has arrived."""
@@ -112,24 +111,23 @@ class Plan:
         self._runtime.record(self._marks[-1], stream, in_graph)
         answer = self._answer
         self._runtime.copy_out(answer.host, answer.device, answer.size, stream)
-        for step in self._status:
-            self._runtime.fill(self._address(step.target), step.value, step.size, stream)
+        for mark in self._status:
+            self._runtime.fill(self._address(mark.target), mark.value, mark.size, stream)
 
-    def phases_ns(self, copied: bool) -> dict[str, int]:
-        """Device time by phase of the last run, which must have ended; `copied`: its scalars came in chunks.
+    def phases_ns(self) -> dict[str, int]:
+        """Device time by phase of the last run, which must have ended.
 
-        "copy" is what the device waited for them, digits of earlier chunks included.
+        Where scalars come in chunks, "copy" is what the device waited for them, digits of earlier chunks included.
         """
-        elapsed, marks = self._runtime.elapsed_us, self._marks
+        elapsed, before = self._runtime.elapsed_us, self._marks[0]
         times: dict[str, int] = {}
-        digits = elapsed(marks[0], marks[1])
-        if copied:
-            waited = min(digits, max(0.0, elapsed(marks[0], self.arrived[-1])))
-            times["copy"] = round(1000 * waited)
-            digits -= waited
-        times["digits"] = round(1000 * digits)
-        for k, (phase, _) in enumerate(self._phases):
-            times[phase] = times.get(phase, 0) + round(1000 * elapsed(marks[k + 1], marks[k + 2]))
+        for phase, mark in zip(self._names, self._marks[1:], strict=True):
+            times[phase] = times.get(phase, 0) + round(1000 * elapsed(before, mark))
+            before = mark
+        if self.arrived:
+            waited = round(1000 * elapsed(self._marks[0], self.arrived[-1]))
+            waited = min(times["digits"], max(0, waited))
+            times = {"copy": waited, **times, "digits": times["digits"] - waited}
         return times
 
     def close(self) -> None:

@@ -31,7 +31,8 @@ class Work(NamedTuple):
     @property
     def n(self) -> int:
         """Terms of the longest vector."""
-        return max(operand.count for operand in self.operands)
+        operands = self.operands
+        return operands[0].count if len(operands) == 1 else max(operand.count for operand in operands)
 
     @property
     def divisible(self) -> bool:
@@ -52,13 +53,14 @@ class Work(NamedTuple):
         if len(self.vectors) == 1:
             return self.split(self.operands[0].count // 2)
         half = len(self.vectors) // 2
-        skipped = sum(operand.count for operand in self.operands[:half]) if self.own_bases else 0
+        second = self.first + (sum(operand.count for operand in self.operands[:half]) if self.own_bases else 0)
         return (
             Work(self.vectors[:half], self.operands[:half], self.first, self.own_bases, self.positions[:half]),
-            Work(self.vectors[half:], self.operands[half:], self.first + skipped, self.own_bases, self.positions[half:]),
+            Work(self.vectors[half:], self.operands[half:], second, self.own_bases, self.positions[half:]),
         )
 
 
+_FIRST: Final = [0]
 SMALLEST_PART: Final = 1 << 10  # an MSM that does not fit at this size does not fit at all
 
 
@@ -66,7 +68,7 @@ def works(vectors: Sequence[Vector], own_bases: bool) -> list[Work]:
     """The pieces of a call, each of vectors that go together."""
     operands = [scalar_operand(vector) for vector in vectors]
     if len(vectors) == 1:
-        return [Work(list(vectors), operands, 0, False, [0])]
+        return [Work(list(vectors), operands, 0, False, _FIRST)]
     return _consecutive(vectors, operands) if own_bases else _alike(vectors, operands)
 
 
