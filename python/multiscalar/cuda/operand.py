@@ -82,10 +82,8 @@ def _device(array: DeviceArray) -> Operand:
 
 def _view(array: DeviceArray) -> tuple[int, int | None, object]:
     """Address, producing stream and owner of a device array."""
-    interface = array.interface
-    if interface is not None:
-        stream = interface.get("stream")
-        return int(interface["data"][0]), None if stream is None else int(stream), array.source
+    if array.pointer is not None:
+        return array.pointer, array.producer, array.source
     from cuda.core.utils import StridedMemoryView
 
     view = StridedMemoryView.from_dlpack(array.source, stream_ptr=_LEGACY)
