@@ -12,7 +12,7 @@ CUDA   := $(if $(DRIVER),$(shell [ "$(DRIVER)" -ge 580 ] && echo cu13 || echo cu
 DEVELOP := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release
 
 .DEFAULT_GOAL := help
-.PHONY: help bench bench-small bench-medium bench-large compare test test-rust test-python lint build tools \
+.PHONY: help bench bench-small bench-medium bench-large bench-peers compare test test-rust test-python lint build tools \
         generate docs clean lib icicle-v2-small icicle-v2-medium icicle-v2-large icicle-small icicle-medium icicle-large
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make test           set up and run the tests"
 	@echo "make compare        CPU against GPU, the table with the factor"
 	@echo "make bench-small|bench-medium|bench-large        2^7, 2^15, 2^20"
+	@echo "make bench-peers    all CPU libraries beside ours, three curves, 2^8 to 2^18: record and page"
 	@echo "make icicle-v2-small|medium|large, icicle-small|medium|large, lib        ICICLE on the same inputs"
 	@echo "make lint, docs, generate, clean"
 
@@ -59,6 +60,9 @@ bench: bench-medium
 
 bench-small bench-medium bench-large: bench-%: build
 	@$(BIN)/msm bench --preset $*
+
+bench-peers: build
+	@$(BIN)/python benchmarks/peers.py --record $(or $(RECORD),peers.jsonl)
 
 compare: build
 	@$(BIN)/msm compare

@@ -1,0 +1,59 @@
+"""The scripts under benchmarks/: their commands are ones that `msm` takes, and the small ones run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from multiscalar.lab.check import Level, check
+from multiscalar.lab.record import read_record
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="benchmarks/ is not part of this checkout")
+
+
+def python(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *words], cwd=ROOT, env=env, capture_output=True, text=True, timeout=240)
+
+
+def test_every_command_for_a_gpu_machine_is_one_that_msm_takes(tmp_path: Path) -> None:
+    """A stand-in for `msm` that asks for help with the same words: unknown commands and options are refused first."""
+    (tmp_path / "msm").write_text(f"#!/bin/sh\nexec '{sys.executable}' -m multiscalar.cli \"$@\" --help\n")
+    (tmp_path / "msm").chmod(0o755)
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "a.jsonl").touch()
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "benchmarks/gpu.sh", str(out)], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    asked = [line for line in done.stderr.splitlines() if line.startswith("+ msm")]
+    assert len(asked) >= 13
+    refused = subprocess.run(["sh", "benchmarks/gpu.sh", str(out), "cutof"], cwd=ROOT, env=env, capture_output=True)
+    assert refused.returncode == 2
+
+
+def test_all_cpu_libraries_at_hand_are_measured_judged_and_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("py_arkworks_bls12381")
+    record = tmp_path / "peers.jsonl"
+    env = {**os.environ, "MULTISCALAR_CACHE_DIR": str(tmp_path), "PATH": "/nonexistent"}
+    words = ["--record", str(record), "--sizes", "2^4..2^5", "--repeats", "5", "--curves", "bls12-381"]
+    done = python("benchmarks/peers.py", *words, env=env)
+    assert done.returncode == 0, done.stderr
+    measurements = read_record([record])
+    assert {cell.path for cell in measurements.cells.values()} == {"cpu", "py-arkworks"}
+    assert {cell.labels["inputs"] for cell in measurements.cells.values()} == {"known-dlog", "independent"}
+    assert not [finding for finding in check(measurements) if finding.level is Level.FAIL]
+    assert "py-arkworks" in record.with_suffix(".html").read_text()
+
+
+@pytest.mark.parametrize(("name", "row"), [("overhead", "between two samples"), ("decision", "a decision of auto")])
+def test_what_the_lab_costs_is_a_record_with_a_table(tmp_path: Path, name: str, row: str) -> None:
+    record = tmp_path / f"{name}.jsonl"
+    done = python("benchmarks/lab.py", name, "--record", str(record))
+    assert done.returncode == 0, done.stderr
+    assert not [finding for finding in check(read_record([record])) if finding.level is Level.FAIL]
+    table = python("tools/lab_cost.py", str(record))
+    assert row in table.stdout, table.stderr
