@@ -119,8 +119,9 @@ print("offline")
 """
 
 
-def run(code: str) -> str:
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+def run(code: str, **environment: str) -> str:
+    env = {**os.environ, **environment}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=env)
     assert found.returncode == 0, found.stdout + found.stderr
     return found.stdout.strip()
 
@@ -133,3 +134,18 @@ def test_import_is_pure() -> None:
 @field_case("MI-48")
 def test_no_network_and_no_other_program(field_case: str) -> None:
     assert run(OFFLINE) == "offline"
+
+
+THREADLESS = """
+import multiscalar as ms
+curve = ms.curve("bn254")
+points, scalars = curve.known_points(1 << 14), curve.random_scalars(1 << 14)
+assert ms.msm(points, scalars, threads=4) == curve.expected_sum(points, scalars)
+assert curve.points(curve.random_points(100).data, check="subgroup")[99] != curve.identity
+print("alone")
+"""
+
+
+def test_a_system_that_refuses_threads() -> None:
+    """No stack so large can be had: every new thread is refused, and the work is done on the one there is."""
+    assert run(THREADLESS, RUST_MIN_STACK=str(1 << 62)) == "alone"

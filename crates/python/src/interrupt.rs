@@ -6,9 +6,9 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, scope};
 use std::time::Duration;
 
@@ -68,14 +68,17 @@ fn watched<T: Send>(
     stop: Option<&Py<PyAny>>,
     work: impl FnOnce() -> T + Send,
 ) -> (T, Option<PyErr>) {
+    let work = Mutex::new(Some(work));
+    let take = &|| work.lock().unwrap_or_else(PoisonError::into_inner).take().expect("the work is done once");
     scope(|threads| {
         let (done, finished) = channel();
         let worker = Builder::new().name("multiscalar".into()).spawn_scoped(threads, move || {
-            let result = work();
+            let result = take()();
             let _ = done.send(()); // the caller may have stopped listening
             result
         });
-        let worker = worker.expect("the system refused a thread");
+        // Without a thread of its own the work is done here, and signals wait for its end.
+        let Ok(worker) = worker else { return (take()(), None) };
         let mut signal = None;
         while finished.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             let (error, stopped) = look(stop);

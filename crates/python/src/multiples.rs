@@ -105,21 +105,24 @@ pub fn multiples<C: CurveParams>(scalars: &[[u64; 4]], out: &mut [u64], threads:
     let tables = tables::<C>(bits);
     let stride = 2 * <C::Field as Field>::Limbs::COUNT;
     let share = scalars.len().div_ceil(threads.max(1)).next_multiple_of(BLOCK);
+    let fill = |scalars: &[[u64; 4]], out: &mut [u64]| {
+        for (scalars, out) in scalars.chunks(BLOCK).zip(out.chunks_mut(BLOCK * stride)) {
+            if cancel.load(Ordering::Relaxed) {
+                return;
+            }
+            let mut sums = vec![Affine::<C>::INFINITY; scalars.len()];
+            for (w, table) in tables.iter().enumerate() {
+                add_all(&mut sums, |i| table[digit(&scalars[i], w * bits, bits)]);
+            }
+            write(&sums, out);
+        }
+    };
+    if scalars.len() <= share {
+        return fill(scalars, out);
+    }
     std::thread::scope(|scope| {
         for (scalars, out) in scalars.chunks(share).zip(out.chunks_mut(share * stride)) {
-            let tables = &tables;
-            scope.spawn(move || {
-                for (scalars, out) in scalars.chunks(BLOCK).zip(out.chunks_mut(BLOCK * stride)) {
-                    if cancel.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    let mut sums = vec![Affine::<C>::INFINITY; scalars.len()];
-                    for (w, table) in tables.iter().enumerate() {
-                        add_all(&mut sums, |i| table[digit(&scalars[i], w * bits, bits)]);
-                    }
-                    write(&sums, out);
-                }
-            });
+            scope.spawn(|| fill(scalars, out));
         }
     });
 }
