@@ -218,3 +218,22 @@ def test_a_full_disk_is_one_line():
 def test_a_record_may_go_to_a_pipe():
     done = msm("bench --sizes 4 --repeats 1 --paths cpu --quiet --format json --record /dev/stderr")
     assert [json.loads(line)["kind"] for line in done.stderr.splitlines()][::4] == ["run", "result"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
+@pytest.mark.parametrize("line", ["info", "--version", "bench --sizes 4 --repeats 1 --paths cpu --quiet"])
+def test_results_that_find_no_room_are_one_line(line):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "multiscalar.cli", *line.split()]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (1, "msm: output: No space left on device\n")
+
+
+@pytest.mark.parametrize("closed", ["1", "2", "1 2"])
+def test_closed_streams_hold_up_nothing(closed, tmp_path):
+    """A service may start a program without stdout or stderr."""
+    close = " ".join(f"{number}>&-" for number in closed.split())
+    record = tmp_path / "run.jsonl"
+    command = f"{sys.executable} -m multiscalar.cli bench --sizes 4 --repeats 1 --paths cpu --record {record} {close}"
+    assert subprocess.run(command, shell=True, check=False, timeout=60).returncode == 0
+    assert '"complete":true' in record.read_text()

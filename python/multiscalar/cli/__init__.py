@@ -7,8 +7,10 @@ wrong or a gate failed, 2 bad usage, 3 a backend or peer that was asked for is n
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -51,11 +53,30 @@ def main(argv: Sequence[str] | None = None) -> None:
             _register(app, name, module)
         elif _exists(module):
             app.command(name, help=line)(_elsewhere)
+    _open_streams()
     try:
         app(arguments, prog_name="msm")
     except MultiscalarError as error:  # what no command foresaw: a setting of the environment without meaning
         typer.echo(f"msm: {error}", err=True)
         sys.exit(_code(error))
+    except OSError as error:  # nor this: our output goes to a disk that is full
+        _drop_output()
+        with suppress(OSError):
+            typer.echo(f"msm: {error.filename or 'output'}: {error.strerror or error}", err=True)
+        sys.exit(1)
+
+
+def _open_streams() -> None:
+    """Where the caller closed stdout or stderr, what is printed there goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 open as long as the program runs
+
+
+def _drop_output() -> None:
+    """What stdout could not take is forgotten, else the interpreter tries once more at its end and complains."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _code(error: MultiscalarError) -> int:
