@@ -15,12 +15,14 @@ import pytest
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "shim")]
 import driver  # noqa: E402
 import oracle  # noqa: E402
+from multiscalar.cuda import sources  # noqa: E402
 from multiscalar.cuda.layout import lay_out  # noqa: E402
 from multiscalar.cuda.records import lay_out_table, table_bytes  # noqa: E402
 from multiscalar.cuda.shape import DeviceShape, Shape, Sizes, Tuning  # noqa: E402
 from multiscalar.cuda.steps import NO_INDEX  # noqa: E402
 
 CURVES = list(oracle.FILES)
+OTHERS = sources.with_others(*sources.OTHERS)
 DEVICE = DeviceShape(multiprocessors=3)
 # path -> (tuning, options of the shape)
 PATHS: dict[str, tuple[Tuning, dict[str, Any]]] = {
@@ -41,9 +43,9 @@ PATHS: dict[str, tuple[Tuning, dict[str, Any]]] = {
 
 
 @lru_cache
-def machine(name: str) -> driver.Machine:
+def machine(name: str, files: tuple[str, ...]) -> driver.Machine:
     facts = oracle.curve(name)
-    return driver.Machine(driver.build(facts.module, oracle.constants(facts)))
+    return driver.Machine(driver.build(facts.module, oracle.constants(facts), files))
 
 
 def place(buffers: dict[str, driver.Bytes], name: str, values: np.ndarray) -> None:
@@ -60,6 +62,7 @@ def compute(
     check: bool = True,
     points_montgomery: bool = False,
     lengths: list[int] | None = None,
+    files: tuple[str, ...] = sources.SOURCES,
     **options: Any,
 ) -> tuple[list[oracle.Point], list[int]]:
     """Runs one layout; returns the sums of the batch and the status words."""
@@ -90,9 +93,9 @@ def compute(
         shift=Sizes(shape, tuning).shift,
     )
     buffers["status"][:] = 0xFF
-    machine(name).run(steps, buffers)
+    machine(name, files).run(steps, buffers)
     bad_point = int(buffers["status"][:8].view(np.uint32)[1])
-    machine(name).run(plan.steps, buffers)
+    machine(name, files).run(plan.steps, buffers)
     status = [int(buffers["status"][:8].view(np.uint32)[0]), bad_point]
     limbs = shape.curve.limbs
     results = buffers["result"][: 12 * limbs * batch].view(np.uint32).reshape(batch, 3, limbs)
@@ -121,8 +124,9 @@ def test_few_terms(path: str, n: int) -> None:
     check_uniform("bn254", path, n)
 
 
-def check_uniform(name: str, path: str, n: int) -> None:
+def check_uniform(name: str, path: str, n: int, **more: Any) -> None:
     tuning, options = PATHS[path]
+    options = {**options, **more}
     known, scalars = bases(name, n), uniform(name, n, n)
     sums, status = compute(name, known.raw(), oracle.words(scalars, 8), tuning, **options)
     assert sums == [known.expected(scalars)]
@@ -155,12 +159,36 @@ def test_shapes_of_scalars(path: str) -> None:
         assert sums == [known.expected(scalars)], label
 
 
+@pytest.mark.parametrize(("name", "path"), [("bn254", "pairs-glv"), ("bls12-377", "pairs")])
+def test_the_other_texts(name: str, path: str) -> None:
+    """What sources.py keeps beside the chosen texts: rows that end inside a warp, several tiles, awkward pairs."""
+    check_uniform(name, path, 237, files=OTHERS)
+    check_awkward_bases(name, path, "mixed", files=OTHERS)
+
+
+@pytest.mark.parametrize("files", [sources.SOURCES, OTHERS], ids=["chosen", "others"])
+def test_blocks_that_sort_several_tiles(files: tuple[str, ...]) -> None:
+    """Narrow scalars, so that thousands of terms are cheap: spread, then half of them in one bucket."""
+    name, n = "bn254", 9000
+    known, rng = bases(name, n), np.random.default_rng(4)
+    tuning = Tuning(windows=2, slice=40, run=1, grouped=False, pair_rounds=2, pair_run=4)
+    spread = rng.integers(0, 256, n, dtype=np.uint8)
+    for values in (spread, np.where(spread < 128, 77, spread).astype(np.uint8)):
+        sums, _ = compute(name, known.raw(), values, tuning, scalar_bytes=1, subgroup=False, files=files)
+        assert sums == [known.expected([int(v) for v in values])]
+
+
 @pytest.mark.parametrize(
     ("name", "path"), [*(("bn254", path) for path in PATHS), ("bls12-377", "glv"), ("bls12-377", "pairs")]
 )
 def test_awkward_bases(name: str, path: str) -> None:
     """All equal, opposite pairs, all infinity, and a mixture, under one scalar so that all meet in the same buckets."""
+    check_awkward_bases(name, path)
+
+
+def check_awkward_bases(name: str, path: str, only: str = "", **more: Any) -> None:
     tuning, options = PATHS[path]
+    options = {**options, **more}
     n, scalar = 67, 0x1234567
     known = bases(name, n)
     r, p = known.facts.scalar.modulus, known.facts.field.modulus
@@ -180,6 +208,8 @@ def test_awkward_bases(name: str, path: str) -> None:
         ),
     }
     for label, (points, logs) in columns.items():
+        if only not in label:
+            continue
         mixed = oracle.Bases(known.facts, [k % r for k in logs], points)
         sums, status = compute(name, mixed.raw(), oracle.words([scalar] * n, 8), tuning, **options)
         assert sums == [mixed.expected([scalar] * n)], label

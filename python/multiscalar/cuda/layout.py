@@ -144,7 +144,7 @@ def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref
     for k in range(tuning.pair_rounds):
         stride = sizes.entries >> (k + 1)
         target = Ref("points_even" if k % 2 == 0 else "points_odd")
-        layout.need(target.buffer, count * stride * point)
+        layout.need(target.buffer, count * stride * point + 2 * PAIR_THREADS * point)  # rows are read whole
         share = divide_up(count * divide_up(stride, PAIR_THREADS), grid)  # rows of a block
         tiles = max(1, round(share / tuning.pair_run))
         run, slots = divide_up(share, tiles), resident if tiles > 2 else 1

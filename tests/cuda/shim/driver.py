@@ -22,24 +22,23 @@ PORTABLE = {"ptx/rows": "rows.hpp", "ptx/memory": "memory.hpp", "ptx/warp": "war
 Bytes = NDArray[np.uint8]
 
 
-def translation_unit(constants: str) -> str:
+def translation_unit(constants: str, files: tuple[str, ...] = sources.SOURCES) -> str:
     """The kernels as C++: portable twins in the place of kernels/ptx, everything else the very same text."""
     kernels = Path(sources.__file__).parent / "kernels"
     parts = ['#include "language.hpp"', '#include "launch.hpp"', constants]
-    for name in sources.SOURCES:
+    for name in files:
         parts.append(f'#include "{PORTABLE[name]}"' if name in PORTABLE else f'#include "{kernels / name}.cuh"')
     parts.append("SHIM_ENTRY(" + " ".join(f"SHIM_KERNEL({name})" for name in sources.KERNELS) + ")")
     return "\n".join(parts) + "\n"
 
 
-def build(module: str, constants: str, *defines: str) -> ctypes.CDLL:
+def build(module: str, constants: str, files: tuple[str, ...] = sources.SOURCES) -> ctypes.CDLL:
     """The shared library of a curve, cached by digest of everything that goes into it."""
     kernels = Path(sources.__file__).parent / "kernels"
-    text = translation_unit(constants)
+    text = translation_unit(constants, files)
     digest = hashlib.sha256(text.encode())
     for path in sorted([*HERE.glob("*.hpp"), *kernels.rglob("*.cuh")]):
         digest.update(path.read_bytes())
-    digest.update(repr(defines).encode())
     folder = Path(tempfile.gettempdir()) / f"multiscalar-shim-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     library = folder / f"{module}-{digest.hexdigest()[:16]}.so"
@@ -56,7 +55,7 @@ def build(module: str, constants: str, *defines: str) -> ctypes.CDLL:
             "-fno-strict-aliasing",
             "-w",
         ]
-        command += [f"-I{HERE}", *defines, "-o", str(made), str(source)]
+        command += [f"-I{HERE}", "-o", str(made), str(source)]
         subprocess.run(command, check=True)
         source.unlink()
         made.replace(library)

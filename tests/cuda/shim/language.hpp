@@ -20,6 +20,8 @@
 
 inline void __syncthreads() { shim::arrive_block(); }
 
+inline void __syncwarp() { shim::arrive_warp(shim::warp_of_current()); }
+
 inline int __syncthreads_or(int predicate) {
     unsigned turn = shim::block.generation % 2;
     shim::block.any[turn] |= predicate != 0;

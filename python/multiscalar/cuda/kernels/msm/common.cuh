@@ -40,19 +40,23 @@ static __device__ __forceinline__ u32 block_scan(u32 value, u32* scratch, u32& t
     return scratch[warp] + inclusive - value;
 }
 
-// counters[key] += 1 for active lanes; returns the old value. Lanes that share the key of the first active lane do it
-// with one atomic, so that a hot key costs no more than a spread of keys. All lanes of the warp call.
+// counters[key] += 1 for active lanes; returns the old value. Where many lanes share the key of the first active lane, they do
+// it with one atomic, so that a hot key costs no more than a spread of keys. All lanes of the warp call.
 static __device__ __forceinline__ u32 count_one(u32* counters, u32 key, bool active) {
+    constexpr int MANY = 4;
     u32 voters = __ballot_sync(0xffffffffu, active);
     if (voters == 0) return 0;
     int leader = __ffs(int(voters)) - 1;
     u32 hot = __shfl_sync(0xffffffffu, key, leader);
     u32 same = __ballot_sync(0xffffffffu, active && key == hot);
+    bool together = __popc(same) > MANY;  // of the whole warp
     u32 first = 0;
-    if (int(lane_id()) == leader) first = atomicAdd(&counters[hot], u32(__popc(same)));
-    first = __shfl_sync(0xffffffffu, first, leader);
+    if (together) {
+        if (int(lane_id()) == leader) first = atomicAdd(&counters[hot], u32(__popc(same)));
+        first = __shfl_sync(0xffffffffu, first, leader);
+    }
     if (!active) return 0;
-    if (key == hot) return first + u32(__popc(same & ((1u << lane_id()) - 1)));
+    if (together && key == hot) return first + u32(__popc(same & ((1u << lane_id()) - 1)));
     return atomicAdd(&counters[key], 1u);
 }
 

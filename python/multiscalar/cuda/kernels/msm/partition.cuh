@@ -7,105 +7,12 @@
 // 5. msm_bucket_offsets  where each bucket starts, padding filled with NONE; one block a bin
 // 6. msm_bucket_scatter  entries to their buckets
 // Every block of 1, 2, 3 and 6 handles an equal chunk of a list, so a bin that holds everything costs what a spread does.
-// Scatters count their chunk first, reserve room with one atomic a target, and sort tiles in shared memory, so that
-// they write runs and not single words. Buckets start at multiples of `pad`: log2(pad) rounds of pairwise addition then need
-// no further bookkeeping.
+// Scatters reserve room with one atomic a target and write runs (tiles.cuh). Buckets start at multiples of `pad`: log2(pad)
+// rounds of pairwise addition then need no further bookkeeping.
 //
 // Cost: about 40 bytes of traffic an entry. Targets (bins, or buckets of a bin) are at most MAX_TARGETS.
 
-constexpr u32 MAX_TARGETS = 2048, SORT_THREADS = 512, TILE_ROUNDS = 8, TILE = SORT_THREADS * TILE_ROUNDS;
-
-static __device__ __forceinline__ u32 round_up(u32 value, u32 multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
-
-// A scatter's working set: where the next entry of each target goes, and a tile of entries with their targets.
-struct SortSpace {
-    u32 cursors[MAX_TARGETS];  // next place in the output
-    u32 starts[MAX_TARGETS];   // counts, then first place in the tile
-    u32 entries[TILE];
-    unsigned short targets[TILE];
-    u32 scratch[33];
-};
-
-// Exclusive prefix sums of counts[0 .. targets) in place; returns the total. All threads call.
-static __device__ __forceinline__ u32 scan_targets(u32* counts, u32 targets, u32* scratch) {
-    u32 base = 0;
-    for (u32 first = 0; first < targets; first += blockDim.x) {
-        u32 b = first + threadIdx.x, total;
-        u32 before = base + block_scan(b < targets ? counts[b] : 0, scratch, total);
-        if (b < targets) counts[b] = before;
-        base += total;
-    }
-    return base;
-}
-
-static __device__ __forceinline__ void clear_targets(u32* counts, u32 targets) {
-    for (u32 b = threadIdx.x; b < targets; b += blockDim.x) counts[b] = 0;
-    __syncthreads();
-}
-
-// Items of a chunk: `read(i, target, entry)` says whether there is one, its target and its entry. Reads are issued several
-// at a time, ahead of the counting that synchronises the warp, or each would be waited for.
-constexpr u32 ABSENT = 0xffffffffu;
-
-template <u32 ROUNDS, typename Read>
-static __device__ __forceinline__ void read_targets(u32 (&targets)[ROUNDS], u32 begin, u32 end, const Read& read) {
-#pragma unroll
-    for (u32 k = 0; k < ROUNDS; k++) {
-        u32 i = begin + k * SORT_THREADS + threadIdx.x, target = 0, entry = 0;
-        targets[k] = i < end && read(i, target, entry) ? target : ABSENT;
-    }
-}
-
-template <typename Read>
-static __device__ __forceinline__ void count_targets(u32* counts, u32 targets, u32 begin, u32 end, const Read& read) {
-    constexpr u32 ROUNDS = 4;
-    clear_targets(counts, targets);
-    for (u32 first = begin; first < end; first += ROUNDS * SORT_THREADS) {
-        u32 target[ROUNDS];
-        read_targets(target, first, end, read);
-#pragma unroll
-        for (u32 k = 0; k < ROUNDS; k++) count_one(counts, target[k], target[k] != ABSENT);
-    }
-    __syncthreads();
-}
-
-// Scatters the chunk tile by tile; space.cursors holds the first free place of each target. `write(place, entry)`.
-template <typename Read, typename Write>
-static __device__ __forceinline__ void scatter_tiles(SortSpace& space, u32 targets, u32 begin, u32 end, const Read& read,
-                                                     const Write& write) {
-    for (u32 tile = begin; tile < end; tile += TILE) {
-        u32 ranks[TILE_ROUNDS];  // the target, then also the rank in the tile among its target's items
-        clear_targets(space.starts, targets);
-        read_targets(ranks, tile, end, read);
-#pragma unroll
-        for (u32 k = 0; k < TILE_ROUNDS; k++) {
-            u32 rank = count_one(space.starts, ranks[k], ranks[k] != ABSENT);
-            if (ranks[k] != ABSENT) ranks[k] |= rank << 16;
-        }
-        __syncthreads();
-        u32 total = scan_targets(space.starts, targets, space.scratch);
-        __syncthreads();
-#pragma unroll
-        for (u32 k = 0; k < TILE_ROUNDS; k++)
-            if (ranks[k] != ABSENT) {
-                u32 target = 0, entry = 0;
-                read(tile + k * SORT_THREADS + threadIdx.x, target, entry);  // again, from the cache
-                u32 at = space.starts[ranks[k] & 0xffff] + (ranks[k] >> 16);
-                space.entries[at] = entry, space.targets[at] = (unsigned short)target;
-            }
-        __syncthreads();
-        for (u32 at = threadIdx.x; at < total; at += SORT_THREADS) {
-            u32 to = space.targets[at];
-            write(space.cursors[to] + at - space.starts[to], space.entries[at]);
-        }
-        __syncthreads();
-        for (u32 b = threadIdx.x; b < targets; b += SORT_THREADS)
-            space.cursors[b] += (b + 1 < targets ? space.starts[b + 1] : total) - space.starts[b];
-        __syncthreads();
-    }
-}
+constexpr u32 MAX_BINS = 1024;
 
 // Which stretch of a set's digits a block handles: chunks x (halves parts) blocks a set.
 struct DigitChunk {
@@ -140,6 +47,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
                     unsigned short* binned_keys, u32 n, u32 halves, u32 parts, u32 points, u32 own_bases, u32 groups,
                     u32 first_set, u32 chunk, u32 bins, u32 low_bits, u32 digit_stride) {
     __shared__ SortSpace space;
+    __shared__ u32 places[MAX_BINS];
     u32 set = blockIdx.y;
     EntryMap map = {n, halves, parts, points, own_bases ? (first_set + set) / groups * n : 0};
     DigitChunk mine(n, chunk);
@@ -149,19 +57,14 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
         target = (magnitude - 1) >> low_bits, item = i;
         return magnitude != 0;
     };
-    count_targets(space.cursors, bins, mine.begin, mine.end, read);
-    for (u32 b = threadIdx.x; b < bins; b += blockDim.x) space.starts[b] = bin_counts[u64(set) * bins + b];
+    for (u32 b = threadIdx.x; b < bins; b += blockDim.x) places[b] = bin_counts[u64(set) * bins + b];
     __syncthreads();
-    scan_targets(space.starts, bins, space.scratch);
+    scan_targets(places, bins, space.scratch);
     __syncthreads();
-    for (u32 b = threadIdx.x; b < bins; b += blockDim.x) {
-        u32 count = space.cursors[b];
-        space.cursors[b] = space.starts[b] + (count ? atomicAdd(&bin_cursors[u64(set) * bins + b], count) : 0);
-    }
-    __syncthreads();
+    auto reserve = [&](u32 bin, u32 count) { return places[bin] + atomicAdd(&bin_cursors[u64(set) * bins + bin], count); };
     u32* entries = binned_entries + u64(set) * digit_stride;
     unsigned short* keys = binned_keys + u64(set) * digit_stride;
-    scatter_tiles(space, bins, mine.begin, mine.end, read, [&](u32 place, u32 i) {
+    scatter_chunk(space, bins, mine.begin, mine.end, read, reserve, [&](u32 place, u32 i) {
         u32 digit = from[i];  // in the cache: the tile has just been read
         entries[place] = entry_of(map, mine.block, i, digit);
         keys[place] = (unsigned short)(((digit & ~SIGN) - 1) & ((1u << low_bits) - 1));
@@ -187,8 +90,6 @@ static __device__ __forceinline__ void for_bins(const u32* bin_counts, u32 bins,
         position = end, bin++;
     }
 }
-
-constexpr u32 MAX_BINS = 1024;
 
 // grid (chunks, sets); bucket_counts, one word a bucket with stride `stride`, start at zero.
 extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
@@ -261,11 +162,8 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
             target = keys[i], entry = from[i];
             return true;
         };
-        count_targets(space.cursors, local, begin, end, read);
         u32* cursors = bucket_cursors + ((u64(set) * bins + bin) << low_bits);
-        for (u32 b = threadIdx.x; b < local; b += blockDim.x)
-            if (space.cursors[b]) space.cursors[b] = atomicAdd(&cursors[b], space.cursors[b]);
-        __syncthreads();
-        scatter_tiles(space, local, begin, end, read, [&](u32 place, u32 entry) { to[place] = entry; });
+        auto reserve = [&](u32 bucket, u32 count) { return atomicAdd(&cursors[bucket], count); };
+        scatter_chunk(space, local, begin, end, read, reserve, [&](u32 place, u32 entry) { to[place] = entry; });
     });
 }

@@ -1,0 +1,62 @@
+// What the sort's blocks work with: counters of targets and a tile of items in shared memory.
+//
+// A scatter puts every item of a chunk where the items of its target go. It sorts tiles in shared memory before it writes them,
+// so that it writes runs and not single words. tiles_twice.cuh and tiles_once.cuh are two ways to do that.
+
+constexpr u32 MAX_TARGETS = 2048, SORT_THREADS = 512, TILE_ROUNDS = 8, TILE = SORT_THREADS * TILE_ROUNDS;
+
+static __device__ __forceinline__ u32 round_up(u32 value, u32 multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+// A scatter's working set: where the next item of each target goes, and a tile of items with their targets.
+struct SortSpace {
+    u32 cursors[MAX_TARGETS];  // next place in the output
+    u32 starts[MAX_TARGETS];   // counts, then first place in the tile
+    u32 items[TILE];
+    unsigned short targets[TILE];
+    u32 scratch[33];
+};
+
+// Exclusive prefix sums of counts[0 .. targets) in place; returns the total. All threads call.
+static __device__ __forceinline__ u32 scan_targets(u32* counts, u32 targets, u32* scratch) {
+    u32 base = 0;
+    for (u32 first = 0; first < targets; first += blockDim.x) {
+        u32 b = first + threadIdx.x, total;
+        u32 before = base + block_scan(b < targets ? counts[b] : 0, scratch, total);
+        if (b < targets) counts[b] = before;
+        base += total;
+    }
+    return base;
+}
+
+static __device__ __forceinline__ void clear_targets(u32* counts, u32 targets) {
+    for (u32 b = threadIdx.x; b < targets; b += blockDim.x) counts[b] = 0;
+    __syncthreads();
+}
+
+// Items of a chunk: `read(i, target, item)` says whether there is one, its target and its item. Reads are issued several
+// at a time, ahead of the counting that synchronises the warp, or each would be waited for.
+constexpr u32 ABSENT = 0xffffffffu;
+
+template <u32 ROUNDS, typename Read>
+static __device__ __forceinline__ void read_targets(u32 (&targets)[ROUNDS], u32 begin, u32 end, const Read& read) {
+#pragma unroll
+    for (u32 k = 0; k < ROUNDS; k++) {
+        u32 i = begin + k * SORT_THREADS + threadIdx.x, target = 0, item = 0;
+        targets[k] = i < end && read(i, target, item) ? target : ABSENT;
+    }
+}
+
+template <typename Read>
+static __device__ __forceinline__ void count_targets(u32* counts, u32 targets, u32 begin, u32 end, const Read& read) {
+    constexpr u32 ROUNDS = 4;
+    clear_targets(counts, targets);
+    for (u32 first = begin; first < end; first += ROUNDS * SORT_THREADS) {
+        u32 target[ROUNDS];
+        read_targets(target, first, end, read);
+#pragma unroll
+        for (u32 k = 0; k < ROUNDS; k++) count_one(counts, target[k], target[k] != ABSENT);
+    }
+    __syncthreads();
+}
