@@ -1,6 +1,6 @@
 """What the lab and the dispatch themselves cost, as lab records: `python benchmarks/lab.py NAME --record FILE`.
 
-overhead      an empty subject, 4,096 samples: the record's own clock tells what passes between two samples
+overhead      an empty subject, 1,024 samples: the record's own clock tells what passes between two samples
 telemetry     the same MSM with and without the sampler beside it, interleaved (`--pairs`)
 decision      1,000 decisions of `auto` a sample, over the profile that ships for the H200, checked
 calibration   `msm calibrate` with this machine's CPU and a GPU that is a formula: crossovers and regret
@@ -41,7 +41,7 @@ from multiscalar.lab.subjects.own import Own
 from multiscalar.lab.telemetry.sampler import Sampler
 from multiscalar.lab.warmup import Warmup
 
-SAMPLES = 4096  # of an empty subject
+SAMPLES = 1024  # of an empty subject
 DECISIONS = 1000  # a sample
 # us fixed, us a term: a card of a few years ago beside two CPUs, so that every crossover lies inside the grid.
 CARD = {"end-to-end": (2500.0, 0.15), "resident-bases": (1200.0, 0.05)}

@@ -4,8 +4,8 @@
 
 Between samples: the time from one sample's start to the start of the 64th after it, less the samples' own, over 64: a
 turn with all that goes with it; the median over turns, so that what else the machine does counts in few of them.
-Telemetry: median CPU time with the sampler over without, samples paired in the order they were taken; the interval is
-of the bootstrap. Decision: the median sample over the decisions in it.
+Telemetry: the median of the ratios with the sampler over without, samples paired in the order they were taken, so that
+a drift of the machine falls on both. Decision: the median sample over the decisions in it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from multiscalar.lab.compare import compare_paths
+import numpy as np
 from multiscalar.lab.record import Cell, Measurements, read_record
 
 Line = tuple[str, str, str]
@@ -32,12 +32,19 @@ def lines(measurements: Measurements) -> Iterator[Line]:
             case "decisions":
                 us = median(cell.times()) / 1e3 / cell.labels["n"]
                 yield f"a decision of auto, {cell.labels['curve']}", f"{us:.2f} us", "3 us"
-    if any(cell.path == "cpu+telemetry" for cell in cells):
+    by_path = {cell.path: cell for cell in cells}
+    if "cpu+telemetry" in by_path:
         for clock, name in (("cpu_ns", "CPU"), ("wall_ns", "wall")):
-            (pair,) = compare_paths(measurements, "cpu", "cpu+telemetry", clock=clock).pairs
-            ratio, count = pair.ratio, min(len(cell.samples) for cell in cells)
-            told = f"{ratio.value - 1:+.2%} [{ratio.low - 1:+.2%}, {ratio.high - 1:+.2%}]"
-            yield f"telemetry, {name} time of an MSM with it over without, {count} pairs", told, "1 %"
+            yield telemetry(by_path["cpu"].times(clock), by_path["cpu+telemetry"].times(clock), name)
+
+
+def telemetry(without: list[int], beside: list[int], name: str) -> Line:
+    """The median ratio of the pairs, with the 95 % interval of the bootstrap."""
+    ratios = np.array(beside) / np.array(without) - 1
+    draws = np.median(np.random.default_rng(5090).choice(ratios, (4000, len(ratios))), axis=1)
+    low, high = np.percentile(draws, (2.5, 97.5))
+    told = f"{np.median(ratios):+.2%} [{low:+.2%}, {high:+.2%}]"
+    return f"telemetry: {name} time of an MSM with it over without, {len(ratios)} pairs", told, "+1 %"
 
 
 def between(cell: Cell) -> float:

@@ -2,7 +2,7 @@
 
 Order: cutoff by setting > profile > prior. Never measures, never raises for lack of a profile. The boundaries of a
 series are worked out at its first use; after that a choice is a dictionary look-up and a bisection, about a microsecond
-(`benchmarks/dispatch.py`).
+(`benchmarks/lab.py decision`).
 
 Prior, without any profile: CPU below the cutoff of the nearest shipped profile, else the CPU, always; a line in the
 log says which command would measure.
