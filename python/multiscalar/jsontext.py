@@ -21,7 +21,10 @@ def parse(text: str | bytes) -> Any:
     text = text.decode() if isinstance(text, bytes) else text
     if text.count("[") + text.count("{") > MAX_DEPTH:
         _check_depth(text)
-    return json.loads(text)
+    value = json.loads(text)
+    if "\\u" in text:  # half of a surrogate pair, escaped, is a text that cannot be written anywhere
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def _check_depth(text: str) -> None:

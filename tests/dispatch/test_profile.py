@@ -81,6 +81,13 @@ def test_brackets_in_strings_are_not_depth(text: str) -> None:
         jsontext.parse(deep)
 
 
+def test_half_a_surrogate_pair_is_no_text() -> None:
+    assert jsontext.parse('"\\ud83d\\ude00 \\u00e9"') == "\U0001f600 \u00e9"
+    for text in ('"\\ud83d"', '["\\udc00 "]', '{"\\ud800": 1}'):
+        with pytest.raises(ValueError, match="surrogates"):
+            jsontext.parse(text)
+
+
 @pytest.mark.parametrize("inside", ["a", "\\n", "\\\\", '\\"'], ids=["plain", "newlines", "backslashes", "quotes"])
 def test_a_long_string_costs_a_few_times_its_length(inside: str) -> None:
     text = '["' + inside * (1 << 20) + '"' + ",[]" * 70 + "]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import warnings
 from html.parser import HTMLParser
 
 import numpy as np
@@ -220,3 +221,15 @@ def test_the_page_s_script_is_valid_where_node_is_here(tmp_path):
     script = tmp_path / "page.js"
     script.write_text(files("multiscalar.lab.report").joinpath("page.js").read_text())
     assert subprocess.run([node, "--check", str(script)], capture_output=True).returncode == 0
+
+
+def test_a_report_of_odd_names_and_equal_times_is_a_page():
+    """Dollar signs are no formulas, times without any spread still have an axis."""
+    from multiscalar.lab.report.page import build_report
+
+    lines = [stories.run_line()]
+    for n in (0, 4096):
+        lines += stories.cell("$\\frac", n, "$x^{$", [3.0] * 4, "cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "$x^{$" in build_report(gather(lines))

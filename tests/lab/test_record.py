@@ -165,6 +165,16 @@ def test_the_user_s_home_is_not_published(monkeypatch):
     assert record.lines[0]["subject"]["build"] == {"command": "cc -o ~/x/y", "flags": ["-I~"]}
 
 
+def test_what_steers_a_terminal_is_not_published():
+    """A peer's last words may be in colour, an argument may be no text at all."""
+    record = Record()
+    record.append("result", cell="c", status="CRASHED", note="\x1b[31mpanicked\x1b[0m at 7\n\ton thread 1")
+    record.append("run", command="msm bench --record \udcff")
+    assert record.lines[0]["note"] == "\ufffd[31mpanicked\ufffd[0m at 7\n\ton thread 1"
+    assert record.lines[1]["command"] == "msm bench --record \ufffd"
+    assert schema_fault(record.lines[0]) is None
+
+
 def test_a_user_without_a_home_can_record():
     """A container's user may have neither HOME nor an account; importing the lab must not need one."""
     lines = [
@@ -253,6 +263,10 @@ SAMPLE = {"kind": "sample", "cell": "c", "at_ns": 1, "wall_ns": 4}
         (GOOD[0], "versions", {"numpy": 2}, "versions.numpy is int"),
         ({"kind": "trace", "at_ns": 1}, "fields", {"reasons": "hot"}, "fields.reasons is str"),
         ({"kind": "result", "cell": "c", "status": "ok"}, "stop", [1], "stop is list"),
+        ({"kind": "result", "cell": "c", "status": "ok"}, "note", "\x1b[2J", "control character"),
+        (CELL, "path", "\x00", "control character"),
+        (CELL, "subject", {"build": [{"\x1b": 1}]}, "control character"),
+        ({"kind": "trace", "at_ns": 1, "fields": {}}, "fields", None, "fields is NoneType"),
     ],
 )
 def test_what_is_used_of_a_line_is_described_by_the_schema(line, place, junk, said):

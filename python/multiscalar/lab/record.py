@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .. import jsontext
-from .schema import schema_fault
+from .schema import UNPRINTABLE, schema_fault
 from .status import Status
 from .subject import Sample
 
@@ -110,8 +110,8 @@ class Record:
     def append(self, kind: str, **fields: Any) -> None:
         """Add a line; None values are left out, since absent is not zero."""
         line = {"kind": kind, **{key: value for key, value in fields.items() if value is not None}}
-        if kind in ("run", "cell"):
-            line = _without(_home(), line)
+        if kind in ("run", "cell", "result"):
+            line = _publishable(line, _home())
         self.lines.append(line)
         if self._file is not None:
             self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
@@ -172,13 +172,16 @@ def _home() -> str:
         return ""
 
 
-def _without(home: str, value: Any) -> Any:
-    """The user's home folder as `~`: records are published, and paths in build flags name people."""
+def _publishable(value: Any, home: str) -> Any:
+    """Texts without the user's home folder (`~` instead: paths in build flags name people) and without what steers a
+    terminal (a peer's last words may be in colour)."""
     if isinstance(value, dict):
-        return {key: _without(home, inner) for key, inner in value.items()}
+        return {key: _publishable(inner, home) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_without(home, inner) for inner in value]
-    return value.replace(home, "~") if isinstance(value, str) and len(home) > 1 else value
+        return [_publishable(inner, home) for inner in value]
+    if not isinstance(value, str):
+        return value
+    return UNPRINTABLE.sub("\ufffd", value.replace(home, "~") if len(home) > 1 else value)
 
 
 def read_lines(path: Path) -> Iterator[Line]:

@@ -1,19 +1,20 @@
 """Checks record lines against the published schema (`record.schema.json`).
 
 Only the JSON Schema words that file uses: type, required, properties, additionalProperties, items, enum, minimum,
-maximum, maxLength, maxItems, $ref. Records come from others and are parsed as hostile: what does not fit is refused
-with the place and the rule. Numbers are bounded wherever they stand, named by the schema or not.
+maximum, maxLength, maxItems. Records come from others and are parsed as hostile: what does not fit is refused with the
+place and the rule. Numbers are bounded and texts can be shown wherever they stand, named by the schema or not.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["part_fault", "published_schema", "schema_fault"]
+__all__ = ["UNPRINTABLE", "part_fault", "published_schema", "schema_fault"]
 
 # By exact type, as a parser makes them: a bool is no integer.
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -26,6 +27,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 _BEYOND = 1 << 64
+# Control characters but for tab and line ends, and halves of surrogate pairs.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Rule = Mapping[str, Any]
 
@@ -63,7 +66,7 @@ def schema_fault(line: object) -> str | None:
 
 def part_fault(value: object, part: str) -> str | None:
     """What is wrong with a value that is to stand where the schema has `part`, or None."""
-    fault = _fault(value, _parts()[part]) or _numbers_fault(value)
+    fault = _fault(value, _parts()[part]) or _plain_fault(value)
     return f"{part}{fault}" if fault else None
 
 
@@ -117,12 +120,17 @@ def _list_fault(value: list[Any], rule: Rule) -> str | None:
     return None
 
 
-def _numbers_fault(value: object) -> str | None:
-    """A number that no float or 64-bit integer holds, at any depth: NaN, infinity, four hundred digits."""
+def _plain_fault(value: object) -> str | None:
+    """At any depth: a number that no float or 64-bit integer holds (NaN, infinity, four hundred digits), a text that
+    would steer a terminal."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, dict):
+        if isinstance(item, str):
+            if not item.isprintable() and UNPRINTABLE.search(item):
+                return " has a control character in a text"
+        elif isinstance(item, dict):
+            waiting.extend(item)
             waiting.extend(item.values())
         elif isinstance(item, list):
             waiting.extend(item)

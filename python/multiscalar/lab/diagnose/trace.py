@@ -135,7 +135,7 @@ def trace_of(measurements: Measurements, cell: Cell) -> Trace:
     machines = [run["machine"] for run in measurements.runs if run["run"] == cell.run]
     machine = machines[0] if machines else {}
     facts = {**machine.get("gpu", {}), **{f"host_{k}": v for k, v in machine.get("cpu", {}).items()}}
-    readings = [Reading(line["at_ns"], line.get("fields", {})) for line in measurements.traces]
+    readings = [Reading(line["at_ns"], line["fields"]) for line in measurements.traces]
     threads = cell.labels.get("threads") or machine.get("cpu", {}).get("usable_cpus") or 1
     pids = frozenset(pid for pid in cell.subject.get("pids", []) if isinstance(pid, int))
     return Trace(samples, sorted(readings, key=lambda r: r.at_ns), _place(cell, samples), facts, int(threads), pids)

@@ -52,6 +52,7 @@ def figure(rows: int, height: float, ratios: Sequence[float] | None = None) -> I
     """A figure 9.6 inches wide with axes below each other, in the page's style."""
     style: dict[str, Any] = {
         "svg.fonttype": "none",
+        "text.parse_math": False,  # a path may have dollar signs
         "font.size": 10.5,
         "text.color": INK,
         "axes.labelcolor": INK,
@@ -134,7 +135,8 @@ def time_axis(axis: Axes, which: str, values: Iterable[float]) -> None:
         chosen.set_major_locator(LogLocator(subs=steps, numticks=20))
         chosen.set_minor_locator(NullLocator())
     else:
-        (axis.set_xlim if which == "x" else axis.set_ylim)(low - 0.2 * (high - low), high + 0.2 * (high - low) + 1e-9)
+        margin = 0.2 * (high - low) or 0.01 * high
+        (axis.set_xlim if which == "x" else axis.set_ylim)(low - margin, high + margin)
         chosen.set_major_locator(MaxNLocator(5))
     chosen.set_major_formatter(FuncFormatter(_tick))
 
