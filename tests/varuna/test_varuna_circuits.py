@@ -95,3 +95,29 @@ def test_impossible_circuits_are_refused() -> None:
     single = Matrix.from_rows([{0: 1}])
     with pytest.raises(CircuitError, match="accepted: 2 to"):
         indexer.index(R1cs(1, 1, single, single, single), hiding=False)
+
+
+def test_matrices_that_do_not_hold_together_are_refused() -> None:
+    good = Matrix.from_rows([{0: 1}, {1: 1}])
+    for starts, columns, values in (
+        ([0, 2, 1], good.columns, good.values),
+        ([1, 1, 2], good.columns, good.values),
+        ([0, 1, 9], good.columns, good.values),
+        ([0, 2**63, 2], good.columns, good.values),
+        ([], good.columns[:0], good.values[:0]),
+        ([0, 1, 2], good.columns, good.values[:1]),
+        ([0, 1, 2], good.columns, good.values[:, :2]),
+    ):
+        with pytest.raises(CircuitError, match="matrix B"):
+            R1cs(1, 1, good, Matrix(np.array(starts, np.uint64), columns, values), good)
+    with pytest.raises(CircuitError, match="variables"):
+        R1cs(1 << 40, 1, good, good, good)
+
+
+def test_values_of_numpy() -> None:
+    cs = ConstraintSystem()
+    x = cs.private(np.int64(-3))
+    cs.enforce(x, np.uint8(2) * x, cs.public(18))
+    assert first_unsatisfied(cs.circuit(), cs.assignment()) is None
+    with pytest.raises(TypeError, match="float"):
+        cs.public(1.5)

@@ -87,6 +87,12 @@ def test_saved_proofs_verify_and_altered_ones_do_not(capsys: pytest.CaptureFixtu
         assert "not" in capsys.readouterr().err
     inputs.write_text(json.dumps([int(value) for value in values]))
     assert run("verify", str(proof), *common) == 0
+    capsys.readouterr()
+    if Path("/dev/zero").exists():  # a file without an end
+        assert run("verify", "/dev/zero", *common) == 1
+        assert "over 64 MiB" in capsys.readouterr().err
+    assert run("verify", str(proof), *common[:-1], "1:2^45") == 1
+    assert "a seeded setup" in capsys.readouterr().err
 
 
 def test_verification_needs_a_setup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from multiscalar import varuna
-from multiscalar.errors import CircuitError, EncodingError
+from multiscalar.errors import CircuitError, EncodingError, InputTypeError
 from multiscalar.varuna import scalars, workloads
 from multiscalar.varuna.certificate import Certificate
 from multiscalar.varuna.keys import ProvingKey, VerifyingKey
@@ -154,3 +154,10 @@ def test_points_outside_the_subgroup_are_refused(genuine: dict[str, bytes]) -> N
 def test_keys_of_other_circuits_differ(small_key: ProvingKey, seeded_srs: Srs) -> None:
     other = varuna.setup(workloads.test_circuit(3, 21, 25, 1)[0], seeded_srs)
     assert other.verifying.id != small_key.verifying.id
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_what_is_no_bytes_is_refused(name: str) -> None:
+    for other in (5, 10**13, None, "x", [1, 2]):
+        with pytest.raises(InputTypeError, match=r"of type (int|NoneType|str|list)"):
+            DECODERS[name](other)  # type: ignore[arg-type]

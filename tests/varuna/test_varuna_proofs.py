@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 from multiscalar import varuna
-from multiscalar.errors import CircuitError, LengthError, SrsError
+from multiscalar.errors import CircuitError, InputError, LengthError, OptionError, ScalarRangeError, SrsError
 from multiscalar.varuna import points, scalars, srs, workloads
 from multiscalar.varuna.keys import ProvingKey
 from multiscalar.varuna.proof import Proof
@@ -80,6 +80,41 @@ def test_altered_inputs_keys_and_setups_are_refused(
     assert not varuna.verify(srs.seeded(300, 2, warn=False), key, inputs, proof)
     with pytest.raises(LengthError, match="5 public inputs"):
         varuna.verify(seeded_srs, key, [*inputs, 0], proof)
+
+
+def test_a_statement_has_one_form(seeded_srs: Srs, small: Small, small_key: ProvingKey, proof: Proof) -> None:
+    """x and x + r are one element: who keeps a list of statements seen must not be shown the same one twice."""
+    vector, inputs = small[1].public, scalars.integers(small[1].public)
+    for same in (
+        inputs,
+        tuple(inputs),
+        iter(inputs),
+        np.array(inputs, dtype=object),
+        vector,
+        vector[::-1].copy()[::-1],
+    ):
+        assert varuna.verify(seeded_srs, small_key.verifying, same, proof)  # type: ignore[arg-type]
+    alias = vector.copy()
+    alias[1] = np.frombuffer(
+        (int.from_bytes(alias[1].tobytes(), "little") + MODULUS).to_bytes(32, "little"), dtype=np.uint64
+    )
+    for other in ([1, inputs[1] + MODULUS, *inputs[2:]], [1, inputs[1] - MODULUS, *inputs[2:]], alias):
+        with pytest.raises(ScalarRangeError) as caught:
+            varuna.verify(seeded_srs, small_key.verifying, other, proof)
+        assert caught.value.index == 1
+    for wrong in ([1.0, *inputs[1:]], "1", vector.astype(float), vector[:, :3]):
+        with pytest.raises(InputError, match="accepted"):
+            varuna.verify(seeded_srs, small_key.verifying, wrong, proof)  # type: ignore[arg-type]
+    assert varuna.verify(seeded_srs, small_key.verifying, inputs, proof, version="V3")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="v9"):
+        varuna.verify(seeded_srs, small_key.verifying, inputs, proof, version="v9")  # type: ignore[arg-type]
+
+
+def test_input_0_is_the_constant(small: Small, small_key: ProvingKey) -> None:
+    """The circuit's rows do not hold it: all zeros satisfy them."""
+    public = scalars.integers(small[1].public)
+    with pytest.raises(CircuitError, match="constant 1"):
+        varuna.prove(small_key, Assignment.of([0] * len(public), [0] * len(small[1].private)))
 
 
 def test_a_proof_without_a_witness_cannot_be_had(small: Small, small_key: ProvingKey) -> None:

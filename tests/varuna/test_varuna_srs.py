@@ -7,7 +7,7 @@ from pathlib import Path
 
 import multiscalar as ms
 import pytest
-from multiscalar.errors import SrsError
+from multiscalar.errors import OptionError, OutOfMemoryError, SrsError
 from multiscalar.varuna import points, scalars, srs
 from multiscalar.varuna.srs import Srs
 
@@ -47,6 +47,10 @@ def test_seeded_says_that_it_is_insecure() -> None:
 def test_seeded_is_bounded() -> None:
     with pytest.raises(SrsError, match="5 powers are needed"):
         srs.seeded(4, 5, warn=False).powers(5)
+    with pytest.raises(OptionError, match="1 power or more"):
+        srs.seeded(0, 5, warn=False)
+    with pytest.raises(OutOfMemoryError, match="bytes"):
+        srs.seeded(1 << 45, 5, warn=False)
 
 
 def test_missing_files_say_where_they_were_looked_for(tmp_path: Path) -> None:

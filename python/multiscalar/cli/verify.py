@@ -64,9 +64,11 @@ def _setup(directory: Path | None, insecure: str | None) -> srs.Srs:
 
 
 def _read(path: Path) -> bytes:
-    if path.stat().st_size > _MAX_FILE:
+    with path.open("rb") as file:
+        data = file.read(_MAX_FILE + 1)  # a device has no size, and perhaps no end
+    if len(data) > _MAX_FILE:
         raise ValueError(f"{path} has over {_MAX_FILE >> 20} MiB")
-    return path.read_bytes()
+    return data
 
 
 def _inputs(path: Path) -> list[int]:

@@ -46,7 +46,7 @@ class VerifyingKey:
     def from_bytes(cls, data: bytes) -> VerifyingKey:
         """From 664 bytes, or from the 673 that Aleo uses. Errors: `EncodingError`, `CircuitError`."""
         reader = Reader(data, "verifying key")
-        wrapped = len(data) == 673
+        wrapped = reader.left() == 673
         if wrapped and reader.take(1)[0] != WRAPPED_VERSION:
             raise reader.fail(f"version {data[0]}, accepted: {WRAPPED_VERSION}")
         key = read_verifying_key(reader)

@@ -25,6 +25,7 @@ from .relations import Item, Name, Statement, largest, openings
 from .rounds import Work
 from .transcript import Transcript
 from .version import Version
+from .version import version as version_of
 
 
 def prove(key: ProvingKey, assignment: Assignment, *, version: Version = Version.V3, seed: int | None = None) -> Proof:
@@ -48,7 +49,9 @@ def prove_batch(
     """
     ordered = sorted(batch, key=lambda pair: pair[0].verifying.id)
     _check(ordered)
-    return _Run([key for key, _ in ordered], version, Randomness(seed)).prove([given for _, given in ordered])
+    return _Run([key for key, _ in ordered], version_of(version), Randomness(seed)).prove(
+        [given for _, given in ordered]
+    )
 
 
 def _check(ordered: Sequence[tuple[ProvingKey, Sequence[Assignment]]]) -> None:

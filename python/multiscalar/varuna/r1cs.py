@@ -6,6 +6,7 @@ its witness; `Matrix` is the sparse form that everything else takes: rows sorted
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -46,6 +47,13 @@ class Matrix:
         starts[1:] = np.cumsum([len(row) for row in cleaned], dtype=np.uint64)
         columns = np.array([c for row in cleaned for c, _ in row], np.uint32)
         return cls(starts, columns, scalars.vector(v for row in cleaned for _, v in row))
+
+    def is_whole(self) -> bool:
+        """Whether the rows tile the entries, and every entry has a column and a value."""
+        starts, entries = self.starts, self.entries
+        if starts.dtype != np.uint64 or starts.ndim != 1 or not len(starts) or self.values.shape != (entries, 4):
+            return False
+        return bool(starts[0] == 0 and starts[-1] == entries and (starts[1:] >= starts[:-1]).all())
 
     def row_of_entry(self) -> npt.NDArray[np.int64]:
         """The row of every entry, in order."""
@@ -90,6 +98,11 @@ class R1cs:
     def __post_init__(self) -> None:
         if self.public < 1 or self.private < 0:
             raise CircuitError(f"{self.public} public and {self.private} private variables", accepted="1 and 0 or more")
+        if self.variables > MAX_ENTRIES:
+            raise CircuitError(f"{self.variables:,} variables", accepted=f"up to {MAX_ENTRIES:,}")
+        for name, matrix in zip("ABC", self.matrices, strict=True):
+            if not matrix.is_whole():
+                raise CircuitError(f"the rows of matrix {name} are not the parts of its entries, one after the other")
         if len({m.rows for m in self.matrices}) != 1:
             raise CircuitError(f"matrices of {self.a.rows}, {self.b.rows} and {self.c.rows} rows; they must agree")
         for name, matrix in zip("ABC", self.matrices, strict=True):
@@ -162,6 +175,7 @@ class Combination:
         return Combination(terms)
 
     def __mul__(self, factor: int) -> Combination:
+        factor = operator.index(factor)
         return Combination({key: value * factor % MODULUS for key, value in self.terms.items()})
 
     def __sub__(self, other: Combination | int) -> Combination:
@@ -193,12 +207,12 @@ class ConstraintSystem:
 
     def public(self, value: int) -> Combination:
         """A new public input."""
-        self._public.append(value % MODULUS)
+        self._public.append(operator.index(value) % MODULUS)
         return Combination({(False, len(self._public) - 1): 1})
 
     def private(self, value: int) -> Combination:
         """A new private variable."""
-        self._private.append(value % MODULUS)
+        self._private.append(operator.index(value) % MODULUS)
         return Combination({(True, len(self._private) - 1): 1})
 
     def enforce(self, a: Combination | int, b: Combination | int, c: Combination | int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import EncodingError
+from ..errors import EncodingError, InputTypeError
 from . import points, scalars
 from .points import COMPRESSED, Points
 
@@ -11,7 +11,11 @@ class Reader:
     """A cursor over bytes; `what` names them in errors."""
 
     def __init__(self, data: bytes, what: str) -> None:
-        self._data, self._what, self._at = bytes(data), what, 0
+        try:
+            self._data = bytes(memoryview(data))  # not bytes(data), which makes so many zeros of a number
+        except TypeError:
+            raise InputTypeError(f"a {what} of type {type(data).__name__}", accepted="bytes-like objects") from None
+        self._what, self._at = what, 0
 
     def fail(self, message: str) -> EncodingError:
         """The error for a fault here."""

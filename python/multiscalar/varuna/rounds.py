@@ -61,6 +61,8 @@ def start(index: Index, assignment: Assignment, random: Randomness) -> Instance:
             f"an assignment of {len(assignment.public)} public and {len(assignment.private)} private values",
             accepted=f"{circuit.public} and {circuit.private}",
         )
+    if scalars.integer(assignment.public, 0) != 1:
+        raise CircuitError("public input 0 is not the constant 1", index=0)
     public = scalars.padded(assignment.public, info.public)
     place = positions(info.public, info.variables, info.c.size)
     z = scalars.zeros(info.c.size)

@@ -7,6 +7,7 @@ Functions named by a verb change their first argument in place. Costs are those 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any, Final, Protocol, cast
 
@@ -44,7 +45,7 @@ def threads() -> int:
 
 def to_bytes(value: int) -> bytes:
     """Canonical little-endian bytes of value mod r."""
-    return (value % MODULUS).to_bytes(BYTES, "little")
+    return (operator.index(value) % MODULUS).to_bytes(BYTES, "little")
 
 
 def from_bytes(data: bytes) -> int:

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..errors import MultiscalarWarning, SrsError
+from .. import memory
+from ..errors import MultiscalarWarning, OptionError, SrsError, shown
 from ..settings import setting
 from . import points, scalars
 from .points import Points
@@ -209,6 +210,9 @@ def seeded(count: int, seed: int, *, warn: bool = True) -> Srs:
 
     Cost: `count` fixed-base multiplications, some 10 microseconds each.
     """
+    if count < 1:
+        raise OptionError(f"count = {shown(count)}", accepted="1 power or more")
+    memory.require(count * (scalars.BYTES + points.UNCOMPRESSED), f"a seeded setup of {count:,} powers")
     if warn:
         warnings.warn(
             f"INSECURE setup from seed {seed}: its secret is known, its proofs prove nothing",

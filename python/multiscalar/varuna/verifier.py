@@ -8,30 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from ..engine.api import msm
-from ..errors import LengthError
+from ..errors import LengthError, ScalarRangeError
+from ..intake import first_unreduced, scalar_array
 from . import points, scalars
 from .keys import VerifyingKey
 from .points import Points
 from .proof import Proof
 from .relations import Item, Name, Statement, openings
-from .scalars import MODULUS, Vector
+from .scalars import CURVE, MODULUS, Vector
 from .srs import Srs
 from .transcript import Transcript
 from .version import Version
+from .version import version as version_of
 
 Inputs = Sequence[Sequence[int] | Vector]
 
 
 def padded_inputs(key_publics: int, inputs: Sequence[int] | Vector) -> Vector:
-    """Public inputs, the leading 1 included, as a vector padded to |X|. Errors: `LengthError`."""
-    given = scalars.vector(inputs) if not hasattr(inputs, "dtype") else inputs
+    """Public inputs, the leading 1 included, as a vector padded to |X|. Errors: `LengthError`, `InputError`."""
+    given = _vector(inputs)
     if not 1 <= len(given) <= key_publics:
         raise LengthError(
             f"{len(given)} public inputs for a circuit of {key_publics} (padded)",
             hint="The constant 1 comes first and is counted.",
         )
-    return scalars.padded(given, key_publics)  # type: ignore[arg-type]
+    return scalars.padded(given, key_publics)
+
+
+def _vector(inputs: Sequence[int] | Vector) -> Vector:
+    """Public inputs as a vector, each below r: x and x + r are one element, and must not pass as two statements."""
+    ready = isinstance(inputs, np.ndarray) and inputs.ndim == 2
+    limbs = scalar_array(inputs if ready else list(inputs), CURVE, reduce=False)
+    index = first_unreduced(limbs, CURVE)
+    if index is not None:
+        raise ScalarRangeError(f"public input {index} is not below r", index=index, accepted=f"0 <= x < {CURVE.r:#x}")
+    return limbs if ready else scalars.from_canonical(limbs)
 
 
 def verify(
@@ -47,8 +61,10 @@ def verify_batch(
     """Whether `proof` shows witnesses for all instances of all circuits of the batch.
 
     `batch`: for every circuit its key and the public inputs of its instances. False for a proof that does not hold or
-    does not fit the batch. Errors: `LengthError` for inputs of impossible length.
+    does not fit the batch. Errors: `LengthError` for inputs of impossible length, `InputError` for others than integers
+    below r.
     """
+    version = version_of(version)
     ordered = sorted(batch, key=lambda pair: pair[0].id)
     keys = [key for key, _ in ordered]
     inputs = [[padded_inputs(key.info.public, one) for one in given] for key, given in ordered]

@@ -33,6 +33,6 @@ class Version(StrEnum):
 def version(name: str | Version) -> Version:
     """The version called `name`: "v1", "v2" or "v3", in any case."""
     try:
-        return Version(name.lower())
+        return Version(str(name).lower())
     except ValueError:
         raise OptionError(f"no version of Varuna is called {name!r}", accepted=", ".join(Version)) from None
