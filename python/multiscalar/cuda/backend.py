@@ -7,6 +7,7 @@ from somewhere else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from ..arrays import DeviceArray, PointArray, ScalarArray
@@ -74,8 +75,9 @@ def backend() -> CudaBackend:
 
 
 def warm_up(curves: Sequence[str], ordinal: int = 0) -> None:
-    """Compile (or load) the kernels of `curves` now, so that no later call has to wait for it."""
+    """Compile (or load) the kernels of `curves` now, side by side, so that no later call has to wait for it."""
     from ..curves import curve
 
-    for name in curves:
-        kernels(curve(name), ordinal)
+    with ThreadPoolExecutor(max(1, len(curves))) as pool:
+        for made in [pool.submit(kernels, curve(name), ordinal) for name in curves]:
+            made.result()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_path
 
@@ -20,6 +23,7 @@ from .program import Unit, compile_unit
 from .runtime import GpuRuntime, Module, Runtime
 from .shape import CurveShape, DeviceShape
 from .sources import kernel_source
+from .units import units
 
 SLOW_COMPILE_S = 1.0  # say something when a user has to wait longer
 
@@ -40,6 +44,7 @@ class Kernels:
 _lock = threading.Lock()
 _lanes: dict[int, Lane] = {}
 _kernels: dict[tuple[int, str], Kernels] = {}
+_making: dict[tuple[int, str], threading.Lock] = {}  # one a curve and device: curves do not wait for each other
 
 
 def kernels(curve: Curve, ordinal: int = 0) -> Kernels:
@@ -47,35 +52,34 @@ def kernels(curve: Curve, ordinal: int = 0) -> Kernels:
 
     Errors: `BackendUnavailableError` (no driver, no such GPU, too old, no compiler), `CompileError`.
     """
-    found = _kernels.get((ordinal, curve.name))
+    key = (ordinal, curve.name)
+    found = _kernels.get(key)
     if found is not None:
         return found
     device = open_device(ordinal)
     with _lock:
-        key = (ordinal, curve.name)
+        if ordinal not in _lanes:
+            _lanes[ordinal] = Lane(GpuRuntime(device))
+        making = _making.setdefault(key, threading.Lock())
+    with making:
         if key not in _kernels:
-            if ordinal not in _lanes:
-                _lanes[ordinal] = Lane(GpuRuntime(device))
             _kernels[key] = _load(curve, device, _lanes[ordinal])
     return _kernels[key]
 
 
 def _load(curve: Curve, device: Device, lane: Lane) -> Kernels:
-    code = _machine_code(curve, device.arch)
+    module: dict[str, Any] = {}
+    for code in machine_code(curve, device.arch):
+        module |= lane.runtime.load(code)
     return Kernels(
         curve=curve,
         curve_shape=curve_shape(curve),
         device_name=device.name,
         device_shape=DeviceShape(device.multiprocessors),
         runtime=lane.runtime,
-        module=lane.runtime.load(code),
+        module=module,
         lane=lane,
     )
-
-
-def unit(curve: Curve, arch: str) -> Unit:
-    """The compilation that makes the kernels of `curve` for `arch`."""
-    return Unit(kernel_source(curve.name.replace("-", "_")), curve.name, arch)
 
 
 def kernels_digest() -> str:
@@ -94,25 +98,47 @@ def curve_shape(curve: Curve) -> CurveShape:
     return CurveShape(curve.name, 2 * curve.limbs, curve.r.bit_length(), curve.glv_bits)
 
 
-def _machine_code(curve: Curve, arch: str) -> bytes:
-    """From the cache, or compiled with a line on stderr: a minute of silence would look like a hang."""
-    work = unit(curve, arch)
-    cache = CubinCache(cache_folder())
-    done = threading.Event()
+def machine_code(curve: Curve, arch: str) -> list[bytes]:
+    """All units of `curve`: from the cache, or compiled side by side, outside the interpreter lock."""
+    cache, work = CubinCache(cache_folder()), units(curve, arch)
+    with _Progress(
+        f"multiscalar: compiling the {curve.name} kernels for {arch}, once per machine", len(work)
+    ) as progress:
 
-    def announce() -> None:
+        def make(one: Unit) -> bytes:
+            code = compile_unit(one, cache)
+            progress.done += 1
+            return code
+
+        with ThreadPoolExecutor(min(len(work), os.cpu_count() or 1), thread_name_prefix="multiscalar-compile") as pool:
+            return list(pool.map(make, work))
+
+
+class _Progress:
+    """A line on stderr about what takes longer than a second: a minute of silence would look like a hang."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self.done = 0
+        self._what, self._total = what, total
+        self._over = threading.Event()
+        self._teller = threading.Thread(target=self._tell, daemon=True)
+
+    def __enter__(self) -> _Progress:
+        self._teller.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._teller.join()
+
+    def _tell(self) -> None:
         started = time.monotonic()
-        if done.wait(SLOW_COMPILE_S):
+        if self._over.wait(SLOW_COMPILE_S):
             return
-        print(f"multiscalar: compiling the {curve.name} kernels for {arch}, once per machine", end="", file=sys.stderr)
-        while not done.wait(1.0):
-            print(".", end="", file=sys.stderr, flush=True)
+        print(f"{self._what} ", end="", file=sys.stderr, flush=True)
+        shown = 0
+        while not self._over.wait(1.0):
+            news = f"{self.done}/{self._total}" if self.done != shown else "."
+            shown = self.done
+            print(news, end="", file=sys.stderr, flush=True)
         print(f" {time.monotonic() - started:.0f} s", file=sys.stderr)
-
-    teller = threading.Thread(target=announce, daemon=True)
-    teller.start()
-    try:
-        return compile_unit(work, cache)
-    finally:
-        done.set()
-        teller.join()
