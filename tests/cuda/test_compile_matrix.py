@@ -9,13 +9,14 @@ import tempfile
 import venv
 from pathlib import Path
 
+import multiscalar as ms
 import pytest
 
 pytest.importorskip("cuda.core", exc_type=ImportError, reason="no kernel compiler (extra nvrtc, cu13 or cu12)")
 
 import matrix
 from multiscalar.cuda.compiled import cache_folder
-from multiscalar.cuda.sources import KERNELS
+from multiscalar.cuda.sources import KERNELS, kernel_source
 
 # Kernels whose threads hold one long-lived sum: a few spilled words cost nothing beside their multiplications.
 # Measured on the kernels of this version; a change that needs more has to say why.
@@ -119,3 +120,23 @@ def test_a_broken_kernel_is_an_error_with_the_compilers_words() -> None:
 
     with pytest.raises(CompileError, match="undefined"):
         compile_unit(Unit('extern "C" __global__ void k() { undefined(); }', "a broken unit", "sm_90"))
+
+
+def test_every_kernel_is_in_one_unit() -> None:
+    """What ships compiles in units: together they have all kernels, each one only its own."""
+    from multiscalar.cuda.units import groups, only
+
+    together = [kernel for group in groups() for kernel in group]
+    assert sorted(together) == sorted(KERNELS)
+    text = kernel_source("bn254")
+    assert "__global__" not in only(text, ())
+    for group in groups():
+        assert only(text, group).count("__global__") == len(group)
+
+
+def test_a_unit_has_its_kernels_and_no_others() -> None:
+    from multiscalar.cuda.resources import measure
+    from multiscalar.cuda.units import groups, units
+
+    _, found = measure(units(ms.curve("bn254"), "sm_90")[-1])
+    assert set(found) == set(groups()[-1])

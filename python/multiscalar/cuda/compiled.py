@@ -138,7 +138,7 @@ class _Progress:
         print(f"{self._what} ", end="", file=sys.stderr, flush=True)
         shown = 0
         while not self._over.wait(1.0):
-            news = f"{self.done}/{self._total}" if self.done != shown else "."
+            news = f" {self.done}/{self._total} " if self.done != shown else "."
             shown = self.done
             print(news, end="", file=sys.stderr, flush=True)
         print(f" {time.monotonic() - started:.0f} s", file=sys.stderr)

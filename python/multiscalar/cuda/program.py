@@ -7,12 +7,14 @@ result is a cubin, not PTX: a newer compiler's PTX may be too new for an older d
 from __future__ import annotations
 
 import hashlib
+import threading
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BackendUnavailableError, CompileError
 from .cache import CubinCache
 
+_importing = threading.Lock()  # the package redirects its own import, which two threads must not do at once
 _OPTIONS_VERSION = 1  # raise it when the options below change
 
 
@@ -82,10 +84,12 @@ def options_for(arch: str, report: bool = False) -> Any:
 
 def _compile(unit: Unit) -> bytes:
     _nvrtc()
-    from cuda.core import Program
+    with _importing:
+        from cuda.core import Program
 
+        options = options_for(unit.arch)
     try:
-        program = Program(unit.source, code_type="c++", options=options_for(unit.arch))
+        program = Program(unit.source, code_type="c++", options=options)
         result = program.compile("cubin")
     except Exception as error:  # the package's error class is not public in every version we support
         first = "\n".join(str(error).splitlines()[:12])
