@@ -237,3 +237,13 @@ def test_closed_streams_hold_up_nothing(closed, tmp_path):
     command = f"{sys.executable} -m multiscalar.cli bench --sizes 4 --repeats 1 --paths cpu --record {record} {close}"
     assert subprocess.run(command, shell=True, check=False, timeout=60).returncode == 0
     assert '"complete":true' in record.read_text()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_encoding_shows_the_table(encoding, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    words = ["bench", "--sizes", "4", "--repeats", "3", "--paths", "cpu", "--record", str(tmp_path / "\udcff.jsonl")]
+    done = subprocess.run([sys.executable, "-m", "multiscalar.cli", *words], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert b" ok" in done.stdout

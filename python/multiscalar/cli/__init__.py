@@ -7,6 +7,7 @@ wrong or a gate failed, 2 bad usage, 3 a backend or peer that was asked for is n
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -67,10 +68,13 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _open_streams() -> None:
-    """Where the caller closed stdout or stderr, what is printed there goes nowhere."""
+    """Printing must not end a command: what the encoding of stdout lacks becomes "?", a closed stream goes nowhere."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 open as long as the program runs
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
 
 
 def _drop_output() -> None:
