@@ -21,6 +21,11 @@ impl<C: CurveParams> Jacobian<C> {
     /// The neutral element.
     pub const INFINITY: Self = Self { x: C::Field::ONE, y: C::Field::ONE, z: C::Field::ZERO };
 
+    /// (X/Z^2, Y/Z^3), which must be on the curve; infinity has Z = 0.
+    pub(crate) const fn from_coordinates(x: C::Field, y: C::Field, z: C::Field) -> Self {
+        Self { x, y, z }
+    }
+
     /// Whether this is the neutral element.
     #[inline(always)]
     pub fn is_infinity(&self) -> bool {

@@ -68,7 +68,13 @@ impl Prices {
             (Isa::Ifma256, false) => (108.0, 70.0),
             (Isa::Ifma512, false) => (75.0, 60.0),
         };
-        let (batch, doubling, mixed) = if narrow { (1400.0, 150.0, 260.0) } else { (2100.0, 300.0, 500.0) };
+        let batch = if narrow { 1400.0 } else { 2100.0 };
+        let (doubling, mixed) = match (isa, narrow) {
+            (Isa::Scalar, true) => (140.0, 230.0),
+            (Isa::Scalar, false) => (290.0, 470.0),
+            (_, true) => (110.0, 180.0),
+            (_, false) => (190.0, 315.0),
+        };
         Self {
             addition,
             far: 4.0,

@@ -9,7 +9,7 @@ use super::combine::{BitSums, combine};
 use super::cost::{Prices, Shape};
 use super::grid::Grid;
 use super::terms::{self, Rules, Terms};
-use super::{Counts, Engines, Isa, MsmError, Options, Path, Phases, Prepared, Scalars, Stats};
+use super::{Counts, Engines, MsmError, Options, Path, Phases, Prepared, Scalars, Stats};
 use super::{bucket, cost, halves, pool, reference, straus};
 use crate::curve::{Affine, CurveParams};
 use crate::field::{Field, Limbs};
@@ -87,10 +87,9 @@ fn by_straus<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
         .unzip();
     let sum = if terms.len() <= cost::MOST_WITHOUT_LANES {
         A::export(&mut points);
-        stats.isa = Isa::Scalar;
-        straus::msm::<C, <C::Field as Engines>::Scalar>(&points, &scalars, splits, options.window)
+        straus::msm::<C, <C::Field as Engines>::Scalar>(A::ISA, &points, &scalars, splits, options.window)
     } else {
-        straus::msm::<C, A>(&points, &scalars, splits, options.window)
+        straus::msm::<C, A>(A::ISA, &points, &scalars, splits, options.window)
     };
     stats.window = sum.window;
     stats.windows = sum.windows;
@@ -131,7 +130,7 @@ fn by_buckets<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     let grid = Grid { terms: terms.len(), ..*grid };
     let (parts, counts) = run_cells::<C, A>(bases, terms, &grid, options.cancel)?;
     let reduced = Instant::now();
-    let (sum, projective) = combine(&parts);
+    let (sum, projective) = combine(A::ISA, &parts);
     let sum = sum.to_affine();
     stats.window = grid.c;
     stats.windows = grid.windows;

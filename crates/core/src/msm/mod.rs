@@ -6,6 +6,7 @@
 pub mod adder;
 mod bucket;
 mod buckets;
+pub mod chain;
 mod combine;
 mod cost;
 mod digits;

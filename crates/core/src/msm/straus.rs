@@ -14,8 +14,9 @@
 //! One and two terms, too few for batches, go to `wnaf` where they may be split.
 
 use super::adder::{BatchAdder, Packed, Pair};
+use super::chain::{self, Step};
 use super::cost::{self, Prices};
-use super::{Counts, wnaf};
+use super::{Counts, Engines, Isa, wnaf};
 use crate::curve::{Affine, CurveParams, Jacobian, endo};
 use crate::field::{Field, Limbs, limbs};
 
@@ -45,7 +46,10 @@ pub type SignedScalar = (bool, [u64; 4]);
 /// Σ kᵢ·Pᵢ over finite bases in the adder's domain, for |kᵢ| < r. `endomorphism` needs bases in the subgroup.
 ///
 /// Works for points of any order: a base that meets infinity among its own small multiples is done by double-and-add.
-pub fn msm<C: CurveParams, A: BatchAdder<C::Field>>(
+///
+/// `isa` is for the chain; batches are added by `A`, which owns the domain of the bases.
+pub fn msm<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
+    isa: Isa,
     bases: &[Packed<C::Field>],
     scalars: &[SignedScalar],
     endomorphism: bool,
@@ -53,7 +57,7 @@ pub fn msm<C: CurveParams, A: BatchAdder<C::Field>>(
 ) -> Sum<C> {
     if endomorphism && window.is_none() && bases.len() <= cost::MOST_WITHOUT_LANES {
         let points: Vec<_> = bases.iter().map(|&base| exported::<C, A>(base)).collect();
-        let (point, counts) = wnaf::msm(&points, scalars);
+        let (point, counts) = wnaf::msm(isa, &points, scalars);
         return Sum { point, window: wnaf::WIDTH, windows: 0, endomorphism, counts };
     }
     let parts = Parts::new::<C>(scalars, endomorphism);
@@ -76,7 +80,7 @@ pub fn msm<C: CurveParams, A: BatchAdder<C::Field>>(
     let table = Table::new(bases, window, image, &mut batch);
     let mut columns = Columns::new(&parts, window, windows, &table, &mut batch);
     columns.collapse(&mut batch);
-    let mut point = combine::<C, A>(&columns, window, &mut batch.counts);
+    let mut point = combine::<C, A>(isa, &columns, window, &mut batch.counts);
     for &term in &table.short_orders {
         let (negative, magnitude) = scalars[term];
         let product = exported::<C, A>(bases[term]).mul_limbs(&magnitude);
@@ -277,23 +281,17 @@ fn digits(magnitude: &[u64; 4], window: u32, windows: u32) -> impl Iterator<Item
 }
 
 /// Σ 2^(w·j)·column j, from the top.
-fn combine<C: CurveParams, A: BatchAdder<C::Field>>(
+fn combine<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
+    isa: Isa,
     columns: &Columns<C::Field>,
     window: u32,
     counts: &mut Counts,
 ) -> Jacobian<C> {
-    let mut total = Jacobian::INFINITY;
-    for j in (0..columns.lengths.len()).rev() {
-        if !total.is_infinity() {
-            total = (0..window).fold(total, |total, _| total.double());
-            counts.projective += u64::from(window);
-        }
-        let sum = columns.sum::<C, A>(j);
-        if !sum.is_infinity() {
-            total = total.add_affine(&sum);
-            counts.projective += 1;
-        }
-    }
+    let sums: Vec<_> = (0..columns.lengths.len()).map(|j| columns.sum::<C, A>(j)).collect();
+    let term = |j: usize| (!sums[j].is_infinity()).then_some((j, false));
+    let steps: Vec<_> = (0..sums.len()).rev().map(|j| Step { doublings: window, term: term(j) }).collect();
+    let (total, operations) = chain::run(isa, &sums, &steps);
+    counts.projective += operations;
     total
 }
 

@@ -4,7 +4,7 @@ use multiscalar_core::curve::{Affine, CurveParams, tables};
 use multiscalar_core::field::{Field, Limbs, PrimeField, limbs};
 use multiscalar_core::msm::adder::{BatchAdder, Packed};
 use multiscalar_core::msm::scalar_adder::ScalarAdder;
-use multiscalar_core::msm::{reference, straus};
+use multiscalar_core::msm::{Engines, Isa, reference, straus};
 
 struct Random(u64);
 
@@ -28,19 +28,28 @@ impl Random {
     }
 }
 
-fn check<C: CurveParams>(points: &[Affine<C>], scalars: &[[u64; 4]], endomorphism: bool, window: Option<u32>) {
+fn check<C: CurveParams<Field: Engines>>(
+    points: &[Affine<C>],
+    scalars: &[[u64; 4]],
+    endomorphism: bool,
+    window: Option<u32>,
+) {
     let mut bases: Vec<_> = points.iter().map(|p| Packed { x: p.x.to_mont(), y: p.y.to_mont() }).collect();
     ScalarAdder::import(&mut bases);
     let plus: Vec<_> = scalars.iter().map(|&scalar| (false, scalar)).collect();
     let minus: Vec<_> = scalars.iter().map(|&scalar| (true, scalar)).collect();
-    let sum = straus::msm::<C, ScalarAdder<C::Field>>(&bases, &plus, endomorphism, window);
-    let negative = straus::msm::<C, ScalarAdder<C::Field>>(&bases, &minus, endomorphism, window);
-    assert!(negative.point == -sum.point, "{} {} terms, {window:?}, negated", C::NAME, points.len());
-    assert!(sum.point == reference::msm(points, scalars), "{} {} terms, {window:?}", C::NAME, points.len());
-    assert!(window.is_none_or(|window| window == sum.window));
+    let expected = reference::msm(points, scalars);
+    for isa in [Isa::Scalar, Isa::best()] {
+        let sum = straus::msm::<C, ScalarAdder<C::Field>>(isa, &bases, &plus, endomorphism, window);
+        let negative = straus::msm::<C, ScalarAdder<C::Field>>(isa, &bases, &minus, endomorphism, window);
+        let case = format!("{} {} terms, {window:?}, {}", C::NAME, points.len(), isa.name());
+        assert!(negative.point == -sum.point, "{case}, negated");
+        assert!(sum.point == expected, "{case}");
+        assert!(window.is_none_or(|window| window == sum.window));
+    }
 }
 
-fn all_widths<C: CurveParams>() {
+fn all_widths<C: CurveParams<Field: Engines>>() {
     let mut random = Random(7);
     for n in [0, 1, 2, 3, 7, 16] {
         let points: Vec<_> = (0..n).map(|_| random.point::<C>()).collect();
@@ -54,7 +63,7 @@ fn all_widths<C: CurveParams>() {
 }
 
 /// Equal points, opposite points, sums that vanish in a column, scalars at both ends of their range.
-fn related_terms<C: CurveParams>() {
+fn related_terms<C: CurveParams<Field: Engines>>() {
     let mut random = Random(11);
     let (p, k) = (random.point::<C>(), random.scalar::<C>());
     let near_r = |less| limbs::sub(&C::Scalar::MODULUS, &[less, 0, 0, 0]).0;
@@ -77,7 +86,7 @@ fn related_terms<C: CurveParams>() {
 }
 
 /// A point outside the subgroup, and the multiples of it that have the orders that divide the cofactor.
-fn other_orders<C: CurveParams>(x: u64, y: u64) {
+fn other_orders<C: CurveParams<Field: Engines>>(x: u64, y: u64) {
     let field = |value| {
         let mut limbs = <C::Field as Field>::Limbs::ZERO;
         limbs.as_mut()[0] = value;

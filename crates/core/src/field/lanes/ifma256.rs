@@ -199,6 +199,32 @@ impl<I: MultiplyAdd> Vector for Ymm<I> {
     }
 
     #[inline(always)]
+    fn spread_lane<const D: usize>(self) -> Self {
+        Self(
+            match D {
+                0 => ymm!(_mm256_permute4x64_epi64::<0b00_00_00_00>(self.0)),
+                1 => ymm!(_mm256_permute4x64_epi64::<0b01_01_01_01>(self.0)),
+                2 => ymm!(_mm256_permute4x64_epi64::<0b10_10_10_10>(self.0)),
+                _ => ymm!(_mm256_permute4x64_epi64::<0b11_11_11_11>(self.0)),
+            },
+            self.1,
+        )
+    }
+
+    #[inline(always)]
+    fn with_lane<const D: usize>(self, other: Self) -> Self {
+        Self(
+            match D {
+                0 => ymm!(_mm256_blend_epi32::<0b0000_0011>(self.0, other.0)),
+                1 => ymm!(_mm256_blend_epi32::<0b0000_1100>(self.0, other.0)),
+                2 => ymm!(_mm256_blend_epi32::<0b0011_0000>(self.0, other.0)),
+                _ => ymm!(_mm256_blend_epi32::<0b1100_0000>(self.0, other.0)),
+            },
+            self.1,
+        )
+    }
+
+    #[inline(always)]
     fn swap_lanes<const D: usize>(self) -> Self {
         Self(
             match D {

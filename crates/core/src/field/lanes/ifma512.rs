@@ -147,6 +147,16 @@ impl Vector for Zmm {
     }
 
     #[inline(always)]
+    fn spread_lane<const D: usize>(self) -> Self {
+        Self(zmm!(_mm512_permutexvar_epi64(_mm512_set1_epi64(D as i64), self.0)))
+    }
+
+    #[inline(always)]
+    fn with_lane<const D: usize>(self, other: Self) -> Self {
+        Self(zmm!(_mm512_mask_mov_epi64(self.0, 1 << D, other.0)))
+    }
+
+    #[inline(always)]
     fn swap_lanes<const D: usize>(self) -> Self {
         Self(match D {
             1 => zmm!(_mm512_permutex_epi64::<0b10_11_00_01>(self.0)),

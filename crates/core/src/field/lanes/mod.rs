@@ -92,6 +92,10 @@ pub trait Vector: Copy + core::fmt::Debug + Add<Output = Self> + Sub<Output = Se
     fn not_if(self, mask: Self::Mask) -> Self;
     /// Lane i of a mask as bit i.
     fn bits(mask: Self::Mask) -> u32;
+    /// Lane D, for D < 4, in every lane.
+    fn spread_lane<const D: usize>(self) -> Self;
+    /// `self` with lane D, for D < 4, taken from `other`.
+    fn with_lane<const D: usize>(self, other: Self) -> Self;
     /// Lane i becomes lane i ^ D, for D = 1, 2, 4.
     fn swap_lanes<const D: usize>(self) -> Self;
 

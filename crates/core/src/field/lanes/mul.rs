@@ -29,6 +29,10 @@ pub trait Limbwise<const L: usize>: Vector {
     fn carry(a: [Self; L]) -> [Self; L];
     /// Removes what `carry` left in place: dirty to clean.
     fn clean(isa: Self::Isa, a: [Self; L]) -> [Self; L];
+    /// Lane D in every lane.
+    fn spread<const D: usize>(a: [Self; L]) -> [Self; L];
+    /// a with lane D taken from b.
+    fn with<const D: usize>(a: [Self; L], b: [Self; L]) -> [Self; L];
     /// Lane i to lane i ^ D.
     fn swap<const D: usize>(a: [Self; L]) -> [Self; L];
     /// Loads limb vectors that lie one after the other.
@@ -122,6 +126,16 @@ macro_rules! limbwise {
                 let mask = V::splat(isa, super::params::LIMB_MASK);
                 $(a[$below_top] = a[$below_top] & mask;)*
                 a
+            }
+
+            #[inline(always)]
+            fn spread<const D: usize>(a: [V; $l]) -> [V; $l] {
+                [$(a[$i].spread_lane::<D>()),*]
+            }
+
+            #[inline(always)]
+            fn with<const D: usize>(a: [V; $l], b: [V; $l]) -> [V; $l] {
+                [$(a[$i].with_lane::<D>(b[$i])),*]
             }
 
             #[inline(always)]

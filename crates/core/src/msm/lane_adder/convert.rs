@@ -142,9 +142,9 @@ where
     }
 }
 
-/// a b / R52 in clean limbs, below p: for a below 8 p and b below p.
+/// a b / R52 in clean limbs, below p: for a below 12 p and b below p.
 #[inline(always)]
-fn reduce<I: Isa, P: LaneField<N, L>, const N: usize, const L: usize>(
+pub(super) fn reduce<I: Isa, P: LaneField<N, L>, const N: usize, const L: usize>(
     isa: I,
     a: [I::Vector; L],
     b: [I::Vector; L],

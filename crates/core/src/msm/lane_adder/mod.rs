@@ -13,6 +13,7 @@
 //! Source: Montgomery's trick (eprint 2008/199, section 3).
 
 mod backward;
+mod chain;
 mod convert;
 mod exceptions;
 mod forward;
@@ -29,6 +30,7 @@ use crate::field::{FieldParams, Fp, LaneParams, lanes::ifma512::Ifma512};
 use exceptions::Exceptions;
 use group::{Groups, IDLE_LINES, Line};
 
+pub use chain::chain;
 pub use four::FourLaneAdder;
 
 /// Eight lanes of AVX-512 IFMA.
