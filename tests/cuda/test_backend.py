@@ -7,6 +7,9 @@ from typing import Any
 import multiscalar as ms
 import numpy as np
 import pytest
+from multiscalar.cuda import compiled
+
+from tests.cuda.held import held_back
 
 CURVES = ["bn254", "bls12-377", "bls12-381"]
 
@@ -80,6 +83,30 @@ def test_a_repeated_call_allocates_nothing_and_replays_a_graph(shim: Any) -> Non
     assert after == before
 
 
+def test_no_room_for_a_graph_or_for_the_driver(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver allocates behind our back: graphs, and local memory at a first launch."""
+    runtime = shim()
+    points, scalars, expected = inputs("bn254", 40)
+    bases = ms.Bases(points, backend="cuda")
+    assert bases.msm(scalars) == expected
+
+    def refuse(*_: object) -> None:
+        raise ms.errors.OutOfMemoryError("the GPU is out of memory (of the driver's own)")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runtime, "capture", refuse)
+        for _ in range(2):
+            assert bases.msm(scalars) == expected
+    with monkeypatch.context() as patch:
+        patch.setattr(runtime, "record", refuse)
+        with pytest.raises(ms.errors.OutOfMemoryError, match="scratch") as caught:
+            bases.msm(scalars)
+        assert caught.value.need
+        assert caught.value.free
+    for _ in range(2):
+        assert bases.msm(scalars) == expected
+
+
 def test_one_table_serves_any_length(shim: Any) -> None:
     shim()
     points, scalars, _ = inputs("bls12-381", 100)
@@ -138,19 +165,31 @@ def test_bad_input_is_named_and_the_next_call_is_right(shim: Any) -> None:
     assert refused.value.index == 7
 
 
-def test_short_memory_means_parts_then_an_error(shim: Any) -> None:
-    points, scalars, expected = inputs("bn254", 3000)
-    roomy = shim()
+def test_memory_held_back_means_window_groups_then_parts_then_an_error(shim: Any) -> None:
+    """The sequence of tests/cuda/native/programs.py, small."""
+    runtime = shim(capacity=1 << 24)
+    points, scalars, expected = inputs("bn254", 1030)
+    bases = ms.Bases(points, backend="cuda")
+    lane = compiled.kernels(points.curve).lane
+    roomy = bases.msm(scalars)
+    full = lane.scratch_bytes
+    for left, parts in ((full // 2, 1), (full // 7, 2)):
+        lane.release()
+        with held_back(runtime, left, smallest=1 << 10):
+            result = bases.msm(scalars)
+            assert result == expected
+            assert result.run.launches > roomy.run.launches
+            assert result.run.evidence.get("parts", 1) == parts
+            lane.release()
+    with held_back(runtime, 100_000, smallest=1 << 10):
+        with pytest.raises(ms.errors.OutOfMemoryError) as caught:
+            ms.msm(points, scalars, backend="cuda")
+        assert caught.value.need
+        assert caught.value.free is not None
+    assert bases.msm(scalars) == expected
+    before = runtime.used
     assert ms.msm(points, scalars, backend="cuda") == expected
-    peak = roomy.used
-    tight = shim(capacity=peak // 2)
-    assert ms.msm(points, scalars, backend="cuda") == expected
-    assert tight.used <= peak // 2
-    shim(capacity=100_000)
-    with pytest.raises(ms.errors.OutOfMemoryError) as caught:
-        ms.msm(points, scalars, backend="cuda")
-    assert caught.value.need
-    assert caught.value.free is not None
+    assert runtime.used <= before + 2 * bases.nbytes
 
 
 def test_over_two_devices(shim: Any) -> None:

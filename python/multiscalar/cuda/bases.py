@@ -116,8 +116,10 @@ class DeviceBases:
                 else:
                     tasks = [self._submit(work, source, self._planned(work, source, options))]
                 lane.wait()
-            except BaseException:
+            except BaseException as error:
                 lane.abandon()
+                if isinstance(error, OutOfMemoryError) and error.need is None:
+                    raise self._short(error) from None  # the driver's own needs: local memory, a graph, an event
                 raise
             answers = [(lane.read(planned.answer), planned.plan.phases_ns()) for _, planned, _ in tasks]
         outcomes = self._outcomes(tasks[0], *answers[0], options, started)
@@ -125,6 +127,16 @@ class DeviceBases:
             more = self._outcomes(task, *answer, options, time.perf_counter_ns())
             outcomes = [added(self.curve, outcomes[0], more[0])]
         return outcomes
+
+    def _short(self, error: OutOfMemoryError) -> OutOfMemoryError:
+        """The driver's error, with what this call held and what is left."""
+        free, held = self._kernels.runtime.free_memory(), self._lane.scratch_bytes
+        return OutOfMemoryError(
+            f"{error.what}, beside {held:,} bytes of scratch; {free:,} are free on {self._kernels.device_name}",
+            need=held + self._table.nbytes,
+            free=free,
+            hint="Free device memory, use fewer terms per call, or backend='cpu'.",
+        )
 
     @staticmethod
     def _source(work: Work, n: int) -> Source:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..errors import OutOfMemoryError
 from .chunks import DIGITS, Chunk, narrowed
 from .runtime import Bound, Module, Runtime
 from .steps import Fill, Launch, Layout, Ref
@@ -100,7 +101,11 @@ class Plan:
             self._submit(stream, in_graph=False)
             return
         if self._graph is None:
-            self._graph = self._runtime.capture(lambda captured: self._submit(captured, in_graph=True), stream)
+            try:
+                self._graph = self._runtime.capture(lambda captured: self._submit(captured, in_graph=True), stream)
+            except OutOfMemoryError:  # no room for a graph: the next run may find some
+                self._submit(stream, in_graph=False)
+                return
         self._runtime.replay(self._graph, stream)
 
     def _submit(self, stream: Any, in_graph: bool) -> None:

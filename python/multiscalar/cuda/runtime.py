@@ -206,9 +206,15 @@ class GpuRuntime:
                 work(stream)
             finally:
                 graph = driver.call("cuStreamEndCapture", stream)
-            executable = driver.call("cuGraphInstantiate", graph, 0)
-            driver.call("cuGraphDestroy", graph)
-            driver.call("cuGraphUpload", executable, stream)
+            try:
+                executable = driver.call("cuGraphInstantiate", graph, 0)
+            finally:
+                driver.call("cuGraphDestroy", graph)
+            try:
+                driver.call("cuGraphUpload", executable, stream)
+            except OutOfMemoryError:
+                driver.call("cuGraphExecDestroy", executable)
+                raise
         return executable
 
     def replay(self, graph: Any, stream: Any) -> None:
