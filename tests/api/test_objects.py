@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import multiscalar as ms
@@ -60,9 +61,9 @@ def test_points(curve: ms.Curve) -> None:
 
 def test_a_result_travels_with_its_run(curve: ms.Curve) -> None:
     found = ms.msm([curve.generator], [5])
-    copy = pickle.loads(pickle.dumps(found))
-    assert copy == found
-    assert copy.run == found.run
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found
+    assert again.run == found.run
 
 
 def test_point_arrays(curve: ms.Curve) -> None:
@@ -110,9 +111,9 @@ def test_scalar_arrays(curve: ms.Curve) -> None:
 def test_errors_travel() -> None:
     with pytest.raises(errors.ScalarRangeError) as caught:
         ms.msm([(1, 2)], [-1], curve="bn254")
-    copy = pickle.loads(pickle.dumps(caught.value))
-    assert type(copy) is errors.ScalarRangeError
-    assert (str(copy), copy.index, copy.accepted, copy.hint) == (
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is errors.ScalarRangeError
+    assert (str(again), again.index, again.accepted, again.hint) == (
         str(caught.value), 0, caught.value.accepted, caught.value.hint,
     )  # fmt: skip
     full = pickle.loads(pickle.dumps(errors.OutOfMemoryError("no", need=5, free=3)))
@@ -136,3 +137,12 @@ def test_the_reference_is_a_group(curve: ms.Curve) -> None:
     assert reference.msm(points, range(7), p) == reference.multiply(91, g, p)
     order_two = (curve.p - 1, 0) if curve.b == 1 else None
     assert reference.add(order_two, order_two, p) is None
+
+
+def test_bases_stay_where_they_are(curve: ms.Curve) -> None:
+    bases = ms.Bases([curve.generator])
+    assert copy.copy(bases) is copy.deepcopy(bases) is bases
+    with pytest.raises(TypeError, match="pickle the points"):
+        pickle.dumps(bases)
+    points = pickle.loads(pickle.dumps(curve.points([curve.generator])))
+    assert ms.Bases(points).msm([3]) == 3 * curve.generator

@@ -135,6 +135,15 @@ class Bases:
     def __len__(self) -> int:
         return len(self._points)
 
+    def __copy__(self) -> Bases:
+        return self  # nothing of it changes
+
+    def __deepcopy__(self, memo: object) -> Bases:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("prepared bases stay in their process: pickle the points, and make Bases of them there")
+
     def __repr__(self) -> str:
         return f"Bases({self._curve.name}, n={len(self)}, prepared for {', '.join(self._forms) or 'none'})"
 
