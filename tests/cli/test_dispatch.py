@@ -52,6 +52,9 @@ def test_output_goes_to_a_file(msm, tmp_path: Path) -> None:  # type: ignore[no-
     [
         ("msm calibrate --scope everywhere", 2, "resident-bases"),
         ("msm calibrate --curve ed25519", 2, "bn254"),
+        ("msm calibrate --curve ,", 2, "--curve names nothing"),
+        ("msm calibrate --budget -5", 2, "budget"),
+        ("msm calibrate --budget nan", 2, "budget"),
         ("msm calibrate --for halo2", 2, "snarkvm"),
         ("msm explain --size many", 2, "many"),
     ],

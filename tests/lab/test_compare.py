@@ -108,6 +108,7 @@ def test_first_story_cutoff_and_its_sentence():
 
 def test_no_gpu_means_no_cutoff():
     assert find_cutoff({"cpu": {8: [1.0]}}, "cpu", "cuda", "auto") is None
+    assert find_cutoff({"cpu": {8: [1.0]}, "cuda": {16: [1.0]}}, "cpu", "cuda", "auto") is None, "no size in common"
 
 
 def test_second_story_table_and_advice():

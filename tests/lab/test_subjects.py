@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 
 import pytest
+from multiscalar.errors import DeviceError
 from multiscalar.lab.check import Level, check
 from multiscalar.lab.diagnose.rules import Cause
 from multiscalar.lab.diagnose.words import diagnosis_text
@@ -19,8 +21,9 @@ from multiscalar.lab.subject import Place, Scope
 from multiscalar.lab.subjects.peer import ProgramSubject, own_program
 from multiscalar.lab.treatments.catalogue import Patient
 from multiscalar.lab.treatments.outcome import Outcome, Spread, judge_treatment, spread_of
+from multiscalar.lab.treatments.wrappers import KeptAlive
 
-from .fakes import plain_case
+from .fakes import Fake, plain_case
 from .peer_inputs import FAKES
 
 CASE = Question(curve="bn254", n=5, scope=Scope.RESIDENT_BASES, threads=1)
@@ -146,3 +149,20 @@ def test_a_program_that_cannot_start_is_a_row(run):
     (row,) = rows(run(subject, case=plain_case(scope="end-to-end", batch=1, threads=1)))
     assert row.status is Status.UNAVAILABLE
     assert "/no/such/program" in row.note
+
+
+def test_a_cure_that_fails_is_not_taken_for_one_that_did_nothing(run):
+    """The pulse that keeps the device awake runs on its own thread; its failure is the treated subject's."""
+    beaten = threading.Event()
+
+    def pulse():
+        beaten.set()
+        raise DeviceError("the GPU fell off the bus")
+
+    class Slow(Fake):
+        def take(self, count, warmups):
+            assert beaten.wait(60)
+            return super().take(count, warmups)
+
+    (row,) = rows(run(KeptAlive(Slow(), "keep-alive", pulse)))
+    assert (row.status, row.note) == (Status.ERROR, "the GPU fell off the bus")

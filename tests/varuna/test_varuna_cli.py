@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from multiscalar.cli import main
+from multiscalar.cli.snarkvm import SnarkVm
 from multiscalar.engine import registry
 from multiscalar.lab.record import read_record
+from multiscalar.lab.status import SubjectError
 
 SMALL = ["--constraints", "20", "--variables", "25", "--depth", "3", "--quiet"]
 SEEDED = "5090:36"  # what such a circuit gets: as many powers as its longest polynomial has coefficients
@@ -121,10 +124,30 @@ def test_a_proof_that_could_not_be_kept_is_not_made(
     assert "there is no folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"verified": True, "proof": "zz", "samples": []},
+        {"verified": True, "proof": 5, "samples": []},
+        {"verified": True, "proof": "00", "samples": 7},
+        {"verified": True, "proof": "00", "samples": [{"wall_ns": None, "cpu_ns": 1}]},
+    ],
+)
+def test_a_bad_answer_of_snarkvm_is_a_failure_of_the_subject(answer: dict[str, object]) -> None:
+    subject = SnarkVm(print)
+    subject._process = SimpleNamespace(ask=lambda request, limit: answer)  # type: ignore[assignment]
+    subject._request = {"do": "prove"}
+    with pytest.raises(SubjectError, match="bad answer to prove"):
+        subject.take(1, 0)
+
+
 def test_bad_requests(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run("prove", "--workload", "nothing") == 2
     assert "transfer-private" in capsys.readouterr().err
     assert run("prove", "--depth", "50", "--variables", "20") == 2
+    assert run("prove", "--constraints", str(10**13)) == 2
+    assert "bytes and" in capsys.readouterr().err
     assert run("prove", *SMALL, "--peers", "gnark") == 2
     assert run("prove", *SMALL, "--srs", str(tmp_path)) == 3
     assert "no public SRS files" in capsys.readouterr().err

@@ -35,7 +35,7 @@ def command(
     curve: o.CurveNames = "bn254,bls12-377,bls12-381",
     scope: Annotated[str, typer.Option("--scope", help=f"Scopes: {', '.join(SCOPES)}.")] = ",".join(SCOPES),
     quick: Annotated[bool, typer.Option("--quick", help=f"About {QUICK_S:.0f} s a curve, to 2^18.")] = False,
-    budget: Annotated[float | None, typer.Option("--budget", help="Seconds a curve instead.")] = None,
+    budget: Annotated[float | None, typer.Option("--budget", min=0.1, help="Seconds a curve instead.")] = None,
     threads: o.Threads = None,
     force: Annotated[bool, typer.Option("--force", help="Save even what is unstable, marked so.")] = False,
     output: Annotated[Path | None, typer.Option("--output", help="Write the profile here, not to the state.")] = None,
@@ -65,6 +65,8 @@ def command(
         raise o.fail(f"not saved: {error}", code=1) from None
     except MultiscalarError as error:
         raise o.fail(str(error), code=3) from None
+    except OSError as error:  # of the record: the disk is full
+        raise o.fail(f"cannot go on: {error}", code=1) from None
     for outcome in outcomes:
         typer.echo(_summary(outcome))
     unstable = [outcome for outcome in outcomes if not outcome.stable]

@@ -92,7 +92,7 @@ def cutoff_for(name: str, *, quick: bool, record: Path | None = None, seed: int 
             typer.echo(f"{cell.path} at n = {cell.labels['n']:,}: {cell.status}: {cell.note}", err=True)
         return 1
     times = series(measurements)
-    if not (times.get(prover.cpu) and times.get(prover.gpu)):
+    if not times.get(prover.cpu, {}).keys() & times.get(prover.gpu, {}).keys():
         missing = {cell.path: cell.note for cell in measurements.cells.values() if not cell.samples}
         for path, note in missing.items():
             typer.echo(f"{path}: {note}", err=True)

@@ -83,7 +83,8 @@ PresetOption = Annotated[
     Preset | None,
     typer.Option("--preset", help="Named sizes: 2^7, 2^15, 2^20, or the eight around snarkVM's cutoff."),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of inputs and of the order of turns.")]
+MOST_SEED = 2**64 - 1  # what a record can hold
+Seed = Annotated[int, typer.Option("--seed", min=0, max=MOST_SEED, help="Seed of inputs and of the order of turns.")]
 Warmups = Annotated[int, typer.Option("--warmups", min=0, help="Untimed calls before the samples.")]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Samples a row (the least, with --precision).")]
 Precision = Annotated[
@@ -166,9 +167,16 @@ def words(text: str | None, parse: Callable[[str], T], accepted: str) -> list[T]
     return list(dict.fromkeys(out))
 
 
+def _some(option: str, found: list[T]) -> list[T]:
+    """An empty list measures nothing, which nobody means."""
+    if not found:
+        raise fail(f"{option} names nothing")
+    return found
+
+
 def curve_names(text: str) -> list[str]:
     """Canonical curve names."""
-    return words(text, lambda word: curves.curve(word).name, ", ".join(curves.names()))
+    return _some("--curve", words(text, lambda word: curves.curve(word).name, ", ".join(curves.names())))
 
 
 def thread_counts(text: str) -> list[int | None]:
@@ -195,7 +203,7 @@ def _count(word: str) -> int:
 
 def scopes(text: str) -> list[Scope]:
     """Scopes by name."""
-    return words(text, Scope, ", ".join(Scope))
+    return _some("--scope", words(text, Scope, ", ".join(Scope)))
 
 
 def sizes_of(sizes: str | None, preset: Preset | None, default: Preset = Preset.MEDIUM) -> Sequence[int]:

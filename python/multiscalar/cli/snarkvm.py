@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..lab.machine import usable_cpus
 from ..lab.peers.build import Program, program_of
@@ -28,6 +28,8 @@ __all__ = ["SnarkVm", "start"]
 
 _DEGREE_16: Final = "powers-of-beta-16.usrs.84631bc"  # the name under which snarkVM looks for the file
 _LIMIT_S: Final = 900.0
+
+T = TypeVar("T")
 
 
 def start(program: Program, directory: Path, home: Path, *, powers: int, threads: int) -> PeerProcess | Fault:
@@ -78,41 +80,48 @@ class SnarkVm:
         if isinstance(started, Fault):
             raise SubjectError(Status(started.status), started.reason)
         self._process = started
-        hello = self._ask({"do": "hello"})
-        self._facts = {"library": "snarkvm-algorithms", "version": hello["version"], "build": dict(program.facts)}
+        version = self._ask({"do": "hello"}, lambda answer: str(answer["version"]))
+        self._facts = {"library": "snarkvm-algorithms", "version": version, "build": dict(program.facts)}
         path = Path(self._home.name) / "circuit"
         path.write_bytes(circuitfile.to_bytes(job.circuit, [job.assignment]))
-        loaded = self._ask({"do": "load", "file": str(path), "hiding": job.hiding})
-        if loaded["vk"] != ready.key.verifying.to_bytes().hex():
+        request = {"do": "load", "file": str(path), "hiding": job.hiding}
+        key, circuit = self._ask(request, lambda answer: (answer["vk"], answer["circuit"]))
+        if key != ready.key.verifying.to_bytes().hex():
             raise SubjectError(Status.MISMATCH, "snarkVM derives another verifying key from this circuit")
         self._request = {
-            "do": "prove", "circuits": [loaded["circuit"]], "hiding": job.hiding, "version": str(job.version)
+            "do": "prove", "circuits": [circuit], "hiding": job.hiding, "version": str(job.version)
         }  # fmt: skip
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
+        """What `read` takes from the answer; an answer without it is a failure of the subject."""
         assert self._process is not None
         answer = self._process.ask(request, _LIMIT_S)
         if isinstance(answer, Fault):
             raise SubjectError(Status(answer.status), answer.reason)
-        return answer
+        try:
+            return read(answer)
+        except (KeyError, TypeError, ValueError) as error:
+            raise SubjectError(Status.ERROR, f"bad answer to {request['do']}: {error!r:.200}") from None
 
     def take(self, count: int, warmups: int) -> Sequence[Sample]:
         """Proofs by snarkVM; the last one of a turn is kept and checked."""
         at = time.perf_counter_ns()
-        answer = self._ask({**self._request, "warmups": warmups, "repeats": count})
-        if not answer["verified"]:
+        verified, proof, times = self._ask({**self._request, "warmups": warmups, "repeats": count}, _proven)
+        if not verified:
             raise SubjectError(Status.MISMATCH, "snarkVM refuses its own proof")
-        proof = bytes.fromhex(answer["proof"])
-        return [
-            Sample(at, int(one["wall_ns"]), int(one["cpu_ns"]), proof, evidence=Evidence("cpu"))
-            for one in answer["samples"]
-        ]
+        return [Sample(at, wall, cpu, proof, evidence=Evidence("cpu")) for wall, cpu in times]
 
     def close(self) -> None:
         """End the program; its home goes with this object."""
         if self._process is not None:
             self._process.close()
             self._process = None
+
+
+def _proven(answer: dict[str, Any]) -> tuple[bool, bytes, list[tuple[int, int]]]:
+    """Whether snarkVM accepts the proof, its bytes, and (wall, CPU) nanoseconds of every sample."""
+    times = [(int(one["wall_ns"]), int(one["cpu_ns"])) for one in answer["samples"]]
+    return bool(answer["verified"]), bytes.fromhex(answer["proof"]), times
 
 
 def _directory(ready: Ready) -> str | None:

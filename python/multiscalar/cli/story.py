@@ -35,7 +35,9 @@ _STORY_SIZES = "2^7,2^15,2^20"
 def cutoff(
     curve: o.CurveNames = "bls12-377",
     sizes: o.Sizes = None,
-    seed: Annotated[int, typer.Option("--seed", envvar="MSM_SEED", min=0, help="Seed of the inputs.")] = 5090,
+    seed: Annotated[
+        int, typer.Option("--seed", envvar="MSM_SEED", min=0, max=o.MOST_SEED, help="Seed of the inputs.")
+    ] = 5090,
     warmups: o.Warmups = 1,
     repeats: Annotated[int, typer.Option("--repeats", envvar="MSM_REPEATS", min=1, help="Samples a row.")] = 21,
     threads: o.Threads = None,
@@ -155,7 +157,9 @@ def _sentences(measurements: Measurements, curve: str) -> str:
 
 def _treat(measurements: Measurements, names: Sequence[str], size: int, threads: int | None, session: Session) -> None:
     """Try the cures on the subject with the largest variation at the largest size."""
-    cells = [c for c in measurements.cells.values() if c.labels["n"] == size and len(c.samples) >= 3]
+    cells = [
+        c for c in measurements.cells.values() if c.labels["n"] == size and len(c.samples) >= 3 and not c.timed_nothing
+    ]
     if not cells:
         return
     worst = max(cells, key=lambda c: max(c.times()) / min(c.times())).path

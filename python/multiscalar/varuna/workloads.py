@@ -13,10 +13,13 @@ from typing import Final
 
 import numpy as np
 
+from .. import memory
 from ..errors import CircuitError
 from . import scalars
 from .r1cs import Assignment, Matrix, R1cs
 from .scalars import MODULUS
+
+_BYTES: Final = 352  # of a row or a variable while the matrices are made from lists, measured
 
 
 def test_circuit(depth: int, constraints: int, variables: int, seed: int) -> tuple[R1cs, Assignment]:
@@ -30,6 +33,7 @@ def test_circuit(depth: int, constraints: int, variables: int, seed: int) -> tup
             f"a test circuit of depth {depth}, {constraints} constraints and {variables} variables",
             accepted="depth >= 1, constraints >= depth, variables >= depth + 3",
         )
+    memory.require(_BYTES * (constraints + variables), f"a circuit of {constraints:,} constraints")
     random = Random(seed)
     a, b = random.randrange(MODULUS), random.randrange(MODULUS)
     public = [1]

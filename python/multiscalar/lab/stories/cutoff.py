@@ -45,10 +45,10 @@ def series(measurements: Measurements) -> dict[str, dict[int, list[int]]]:
 
 
 def find_cutoff(times: Mapping[str, Mapping[int, Sequence[float]]], cpu: str, gpu: str, auto: str) -> Cutoff | None:
-    """The cutoff of a CPU and a GPU path, or None when one of them was not measured."""
-    if not (times.get(cpu) and times.get(gpu)):
+    """The cutoff of a CPU and a GPU path, or None when there is no size at which both were measured."""
+    shared = sorted(times.get(cpu, {}).keys() & times.get(gpu, {}).keys())
+    if not shared:
         return None
-    shared = sorted(times[cpu].keys() & times[gpu].keys())
     found = crossings(times[cpu], times[gpu], (cpu, gpu))
     wins = [c for c in found if c.after == gpu]
     worse = [
@@ -87,7 +87,7 @@ def cutoff_text(cutoff: Cutoff, curve: str, machine: Mapping[str, object]) -> st
     """The crossover and the sentence that a maintainer could paste into an issue."""
     where = f"On {machine.get('cpu', 'this CPU')} with {machine.get('gpu', 'this GPU')}, {curve} G1"
     if not cutoff.crossings:
-        middle = cutoff.sizes[len(cutoff.sizes) // 2] if cutoff.sizes else 0
+        middle = cutoff.sizes[len(cutoff.sizes) // 2]
         return (
             f"{where}: {cutoff.cpu} and {cutoff.gpu} do not cross between n = {cutoff.sizes[0]:,} and "
             f"{cutoff.sizes[-1]:,} (looked at {len(cutoff.sizes)} sizes around {middle:,}).\n"

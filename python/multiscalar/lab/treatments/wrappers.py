@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from ..status import FAILURES, SubjectError, failure
 from ..subject import Case, Place, Sample, Scope, Subject
 
 __all__ = ["KeptAlive", "Rescoped", "Treated", "WarmedUp", "WithEnvironment"]
@@ -59,6 +60,7 @@ class KeptAlive(Treated):
         self._pulse = pulse
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._fault: SubjectError | None = None
 
     def take(self, count: int, warmups: int) -> Sequence[Sample]:
         """The pulse beats while samples are taken."""
@@ -66,15 +68,21 @@ class KeptAlive(Treated):
         self._thread = threading.Thread(target=self._beat, name="msm-keep-alive", daemon=True)
         self._thread.start()
         try:
-            return self.inner.take(count, warmups)
+            samples = self.inner.take(count, warmups)
         finally:
             self._stop.set()
             self._thread.join()
+        if self._fault is not None:
+            raise self._fault
+        return samples
 
     def _beat(self) -> None:
-        while not self._stop.is_set():
-            self._pulse()
-            self._stop.wait(0.001)
+        try:
+            while not self._stop.is_set():
+                self._pulse()
+                self._stop.wait(0.001)
+        except FAILURES as error:  # the cure was not given: its samples are not of a treated subject
+            self._fault = failure(error)
 
 
 class Rescoped(Treated):
