@@ -220,3 +220,16 @@ def test_what_the_peer_lacks_is_unsupported_without_asking_it(terms: Workload) -
         assert refused == Fault(FaultKind.ERROR, "nothing is loaded")
     finally:
         peer.close()
+
+
+def test_a_machine_without_room_for_its_log_has_no_peer(monkeypatch):
+    def full(*_, **__):
+        raise OSError("no usable temporary directory")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    fault = PeerProcess.start([sys.executable, "-c", ""])
+    assert isinstance(fault, Fault)
+    assert (fault.status, fault.reason) == (
+        FaultKind.UNAVAILABLE,
+        f"cannot start {sys.executable}: no usable temporary directory",
+    )

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from multiscalar.lab import record as records
+from multiscalar.lab.calibration import judged, regret_rows
 from multiscalar.lab.check import Level, check
 from multiscalar.lab.compare import compare_paths, compare_records
 from multiscalar.lab.diagnose.words import diagnosis_text
@@ -170,9 +171,11 @@ def test_what_steers_a_terminal_is_not_published():
     record = Record()
     record.append("result", cell="c", status="CRASHED", note="\x1b[31mpanicked\x1b[0m at 7\n\ton thread 1")
     record.append("run", command="msm bench --record \udcff")
+    evidence = Evidence(fallback_reason="CRASHED: \x1b[31m" + "x" * 10_000)
+    record.sample("c", Sample(1, 2, None, None, evidence=evidence))
+    assert [schema_fault(line) for line in record.lines[::2]] == [None, None]
     assert record.lines[0]["note"] == "\ufffd[31mpanicked\ufffd[0m at 7\n\ton thread 1"
     assert record.lines[1]["command"] == "msm bench --record \ufffd"
-    assert schema_fault(record.lines[0]) is None
 
 
 def test_a_user_without_a_home_can_record():
@@ -292,6 +295,8 @@ def _rich():
     """A short record with all that a reader looks at."""
     lines = [stories.run_line(), *stories.cell("bn254", 4096, "cpu", [10.0, 10.1, 10.0, 31.0], "cpu"),
              *stories.cell("bn254", 4096, "icicle-v2", [9.0, 9.1, 9.0, 90.0], "gpu", 10**9, 1.0)]  # fmt: skip
+    for line in lines:
+        line.get("labels", {}).update(role="grid")
     for sample in [line for line in lines if line["kind"] == "sample"]:
         state = {"sm_mhz": 1400, "pstate": 5, "reasons": ["sw-thermal"], "pids": [7, 8], "gpu_util": 40, "mem_used": 1}
         lines.append({"kind": "trace", "at_ns": sample["at_ns"] + 9, "fields": {**state, "host_steal": 0.1}})
@@ -321,6 +326,7 @@ def _all_that_reads(found):
     times = series(found)
     cutoff = find_cutoff(times, "cpu", "icicle-v2", "cuda")
     assert cutoff is None or cutoff_text(cutoff, "bn254", {})
+    regret_rows(judged(found))
     stability_table(found)
     stability_advice(found)
 
@@ -363,3 +369,13 @@ def test_a_cell_opened_again_starts_afresh():
     row = next(row for row in rows(found) if row.path == "cpu")
     assert row.wall is not None
     assert row.wall.count == 2
+
+
+@pytest.mark.parametrize("change", [{"n": 0}, {"curve": None}, {"n": 1}])
+def test_a_calibration_of_odd_labels_is_judged_or_left_out(change):
+    lines = _rich()
+    for line in lines:
+        line.get("labels", {}).update(change)
+    for line in lines:
+        line.get("labels", {}).pop("scope", None)
+    assert len(regret_rows(judged(gather(lines)))) == (change != {"n": 0})

@@ -62,8 +62,8 @@ def judged(measurements: Measurements) -> list[Judged]:
 
 def _calibrated(measurements: Measurements) -> Iterator[Cell]:
     for cell in measurements.cells.values():
-        scope = cell.labels.get("scope")
-        if cell.labels.get("role") and cell.samples and cell.status is Status.OK and scope != Scope.FIRST_CALL:
+        role, scope, n = (cell.labels.get(name) for name in ("role", "scope", "n"))
+        if role and n and cell.samples and cell.status is Status.OK and scope != Scope.FIRST_CALL:
             yield cell
 
 
@@ -78,7 +78,8 @@ def _judge(kind: _Kind, labels: Mapping[str, Any]) -> Iterator[Judged]:
         for n in sorted(there.keys() & here.keys()):
             times = {"cpu": float(np.median(here[n])), "cuda": float(np.median(there[n]))}
             regrets[n] = regret(times[side_of(*fit, n)], min(times.values()))
-        yield Judged(str(labels["curve"]), str(labels["scope"]), path, boundaries(*fit), regrets)
+        curve, scope = (str(labels.get(name) or "") for name in ("curve", "scope"))
+        yield Judged(curve, scope, path, boundaries(*fit), regrets)
 
 
 def regret_rows(found: Sequence[Judged]) -> list[tuple[str, ...]]:

@@ -33,6 +33,7 @@ __all__ = [
 SCHEMA_VERSION = 1
 _MAX_LINE = 1 << 20
 _MAX_LINES = 5_000_000
+_MOST_WORDS = 4096
 _OPENING = b'{"kind":'
 
 Line = dict[str, Any]
@@ -118,6 +119,9 @@ class Record:
 
     def sample(self, cell: str, sample: Sample, *, warmup: bool = False) -> None:
         """Add one sample."""
+        evidence = sample.evidence.as_dict()
+        if "fallback_reason" in evidence:  # the only words of others in it: a compiler's log, a peer's last line
+            evidence["fallback_reason"] = _publishable(evidence["fallback_reason"], _home())[:_MOST_WORDS]
         self.append(
             "sample",
             cell=cell,
@@ -127,7 +131,7 @@ class Record:
             copy_ns=sample.copy_ns,
             device_ns=sample.device_ns,
             warmup=warmup or None,
-            evidence=sample.evidence.as_dict() or None,
+            evidence=evidence or None,
         )
 
     def flush(self, *, sync: bool = False) -> None:

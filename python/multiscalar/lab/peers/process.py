@@ -39,7 +39,10 @@ class PeerProcess:
     @classmethod
     def start(cls, command: Sequence[str], env: Mapping[str, str] | None = None) -> PeerProcess | Fault:
         """Start `command`, with `env` added to this process's environment."""
-        log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        try:
+            log = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        except OSError as error:
+            return Fault(FaultKind.UNAVAILABLE, f"cannot start {command[0]}: {error}")
         try:
             process = subprocess.Popen(
                 list(command),
