@@ -1,161 +1,324 @@
-"""Check and measure the built wheel on a GPU machine, in stages of a few minutes each.
+"""Check and measure the cuda backend on a GPU machine: one command, some nine minutes, a handful of files.
 
-    python tools/gpu_machine.py --wheels DIR --out DIR --stage check|sanitize|bench|profile [--minutes N]
+    python tools/gpu_machine.py --out DIR [--wheels DIR] [--stages compile,native,...] [--minutes N]
 
-`--wheels` holds the project's wheel (abi3) and the wheels that the machine lacks; nothing is downloaded. Each
-stage writes its logs and records to `--out` and prints a short summary last. Stages:
+`--wheels` holds the project's wheel (abi3) and wheels that the machine lacks; nothing is downloaded. Without it the
+package must be importable. Stages, in this order unless chosen; each stands for itself, and one that fails or hangs
+takes nothing along:
 
-    check       facts of the machine, kernels compiled cold, the conformance suite and the GPU's own tests
+    compile     the kernels of all curves side by side, cold, then from the cache
+    native      the conformance suite on the GPU, and the GPU's own tests
+    table       lab records: three curves, three scopes, 2^10 to 2^24 (table.jsonl)
+    figures     benchmarks/gpu_figures.py: what a record has no row for (figures.jsonl)
     sanitize    compute-sanitizer memcheck, racecheck, synccheck on every kernel, one curve per limb width
-    bench       the table of docs/gpu-engine.md: three curves, 2^10 to 2^24, scopes, shapes, steadiness
-    profile     ncu on the accumulation at 2^20 and 2^24
+    profile     ncu on the heavy kernels at 2^20 and 2^24 (not by default: it wants minutes of its own)
+
+In DIR: summary.json (each command with exit code, seconds and last line), the records, and logs.tar.gz. Exit code: the
+number of commands that failed; 3 without a GPU. Nothing in these files names a place on the machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import os
+import signal
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SITE = Path("/tmp/multiscalar-site")
 CURVES = ("bn254", "bls12-377", "bls12-381")
+SCOPES = ("resident", "resident-bases", "end-to-end")
 
 
-def environment() -> dict[str, str]:
-    path = os.pathsep.join([str(SITE), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
+@dataclass(frozen=True)
+class Done:
+    """One command that ran."""
+
+    stage: str
+    name: str
+    code: int  # 124: it ran past its limit
+    seconds: float
+    last: str
 
 
-def install(wheels: Path) -> None:
-    """Unpack the wheels beside the machine's own packages, which stay as they are."""
-    files = [str(path) for path in sorted(wheels.glob("*.whl"))]
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-compile"]
-    subprocess.run([*command, "--no-cache-dir", "--upgrade", "--target", str(SITE), *files], check=True)
+@dataclass
+class Session:
+    """Runs commands with limits, keeps their logs, writes the summary after each."""
+
+    out: Path
+    deadline: float
+    environment: dict[str, str]
+    logs: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="gpu-machine-")))
+    done: list[Done] = field(default_factory=list)
+
+    def run(
+        self,
+        stage: str,
+        name: str,
+        command: Sequence[str],
+        limit_s: float,
+        *,
+        keep: str | None = None,
+        inside: Path = ROOT,
+    ) -> int:
+        """One command in folder `inside`; `keep` names the file of `out` that gets its stdout.
+
+        When its time is over it is killed with all its children.
+        """
+        limit_s = min(limit_s, self.deadline - time.monotonic())
+        if limit_s < 2:
+            return self._note(Done(stage, name, 125, 0.0, "not run: no time was left"))
+        log, started = self.logs / f"{stage}-{name}.log", time.monotonic()
+        target = (self.out / keep).open("ab") if keep else None
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                command, cwd=inside, env=self.environment, stdin=subprocess.DEVNULL, stdout=target or file, stderr=file,
+                start_new_session=True,
+            )  # fmt: skip
+            try:
+                code = process.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                code = 124
+            _end(process)
+        if target:
+            target.close()
+        return self._note(Done(stage, name, code, round(time.monotonic() - started, 1), self.clean(_last_line(log))))
+
+    def _note(self, done: Done) -> int:
+        self.done.append(done)
+        print(f"{done.stage:9} {done.name}: exit {done.code}, {done.seconds:.0f} s  {done.last}", flush=True)
+        self.write()
+        return done.code
+
+    def side_by_side(self, commands: Sequence[Callable[[], int]]) -> None:
+        with ThreadPoolExecutor(len(commands)) as pool:
+            for command in [pool.submit(command) for command in commands]:
+                command.result()
+
+    def clean(self, text: str) -> str:
+        """`text` without places of this machine."""
+        for place, word in ((self.logs, "LOGS"), (self.out.resolve(), "OUT"), (ROOT, "ROOT"), (Path.home(), "~")):
+            text = text.replace(str(place), word)
+        return text.replace(tempfile.gettempdir(), "TMP").replace(sys.prefix, "PYTHON")
+
+    def write(self) -> None:
+        """summary.json and the logs, whole at any time: the machine may be taken away."""
+        summary = {"commands": [asdict(one) for one in self.done]}
+        _replace(self.out / "summary.json", json.dumps(summary, indent=1).encode())
+        part = self.logs / "logs.part"
+        with tarfile.open(part, "w:gz") as archive:
+            for log in sorted(self.logs.glob("*.log")):
+                copy = log.with_suffix(".clean")
+                copy.write_text(self.clean(log.read_text(errors="replace")))
+                archive.add(copy, arcname=log.name, filter=_anonymous)
+        _replace(self.out / "logs.tar.gz", part.read_bytes())
 
 
-def run(name: str, command: list[str], out: Path, limit_s: float, **more: str) -> int:
-    """Run one command with a time limit, its output in a log of its own; prints its last line and its time."""
-    started = time.monotonic()
-    log = out / f"{name}.log"
-    with log.open("w") as file:
-        try:
-            code = subprocess.run(
-                command, cwd=ROOT, env={**environment(), **more}, stdout=file, stderr=subprocess.STDOUT, timeout=limit_s
-            ).returncode
-        except subprocess.TimeoutExpired:
-            code = 124
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_suffix(".part")
+    part.write_bytes(data)
+    os.replace(part, path)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill what the command has left behind, by the group that was made for it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _last_line(log: Path) -> str:
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    print(f"{name}: exit {code}, {time.monotonic() - started:.0f} s: {lines[-1][:200] if lines else ''}", flush=True)
-    return code
+    return lines[-1][:200] if lines else ""
 
 
-def msm(*words: str) -> list[str]:
-    return [sys.executable, "-m", "multiscalar.cli", *words]
+# --- stages -------------------------------------------------------------------------------------
 
-
+PYTHON = sys.executable
 COMPILE = """
 import time, multiscalar as ms
-from concurrent.futures import ThreadPoolExecutor
-from multiscalar.cuda.compiled import kernels
-def one(name):
-    start = time.monotonic(); kernels(ms.curve(name)); return name, round(time.monotonic() - start, 2)
-for name in ("bn254", "bls12-377", "bls12-381"):
-    print(*one(name))
+from multiscalar.cuda import backend, compiled
+start = time.monotonic(); backend.warm_up(ms.curves.names()); print("all", round(time.monotonic() - start, 2))
 """
-
-
-def check(out: Path, minutes: float) -> int:
-    limit = 60 * minutes
-    code = run("info", msm("info"), out, 60)
-    code |= run("kernels-cold", [sys.executable, "-c", COMPILE], out, 200)
-    code |= run("kernels-from-cache", [sys.executable, "-c", COMPILE], out, 60)
-    pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-o", "addopts="]
-    suite = [*pytest, "-n", "6", "-k", "cuda", "tests/conformance"]
-    code |= run("conformance", suite, out, limit / 2)
-    code |= run("native", [*pytest, "tests/cuda/native"], out, limit / 2)
-    return code
-
-
+FROM_CACHE = """
+import time
+start = time.monotonic()
+import multiscalar as ms
+from multiscalar.cuda.compiled import kernels
+for name in ms.curves.names():
+    begun = time.monotonic(); kernels(ms.curve(name)); print(name, round(time.monotonic() - begun, 3), end="; ")
+print("with imports and CUDA", round(time.monotonic() - start, 3))
+"""
 SANITIZED = """
 import sys, multiscalar as ms
-name = sys.argv[1]
-curve = ms.curve(name)
-cases = [(1, "uniform", None), (33, "uniform", None), (1000, "witness", None), (4096, "uniform", None)]
-for n, shape, precompute in [*cases, (4096, "equal", None), (1000, "uniform", 3)]:
+curve = ms.curve(sys.argv[1])
+cases = ((33, "uniform", None), (1000, "witness", None), (4096, "equal", None), (1000, "uniform", 3))
+for n, shape, precompute in cases:
     points, scalars = curve.known_points(n, seed=1), curve.random_scalars(n, seed=2, shape=shape)
     bases = ms.Bases(points, backend="cuda", precompute=precompute)
     expected = curve.expected_sum(points, scalars)
     for path in (None, "grouped", "sorted", "pairs"):
-        assert bases.msm(scalars, path=path) == expected, (n, shape, path)
-print("right under the sanitizer:", name)
+        if path == "grouped" and precompute:
+            continue
+        for _ in range(2):
+            assert bases.msm(scalars, path=path) == expected, (n, shape, path)
+print("right under the sanitizer")
 """
-
-
-def sanitize(out: Path, minutes: float) -> int:
-    limit = 60 * minutes / 6
-    code = 0
-    for name in ("bn254", "bls12-377"):
-        for tool in ("memcheck", "racecheck", "synccheck"):
-            # Asking whether host memory is page-locked is answered by an error code for ordinary memory: not a fault.
-            command = ["compute-sanitizer", "--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9"]
-            code |= run(f"{tool}-{name}", [*command, sys.executable, "-c", SANITIZED, name], out, limit)
-    return code
-
-
-def bench(out: Path, minutes: float) -> int:
-    limit = 60 * minutes / 12
-    code = 0
-    sizes = "2^10,1025,2^13,2^16,2^20"
-    for curve in CURVES:
-        common = ("--curve", curve, "--paths", "cuda", "--format", "csv")
-        for scope in ("resident", "resident-bases", "end-to-end"):
-            words = ("bench", *common, "--sizes", sizes, "--scope", scope, "--repeats", "15")
-            code |= run(f"{curve}-{scope}", msm(*words, "--record", str(out / f"{curve}.jsonl")), out, limit)
-        words = ("bench", *common, "--sizes", "2^24", "--scope", "resident", "--repeats", "15")
-        code |= run(f"{curve}-large", msm(*words, "--record", str(out / f"{curve}-large.jsonl")), out, limit)
-    words = ("bench", "--curve", "bls12-377", "--preset", "boundary", "--paths", "cpu,cuda", "--format", "csv")
-    return code | run("boundary", msm(*words, "--record", str(out / "boundary.jsonl")), out, limit)
-
-
 PROFILED = """
 import sys, multiscalar as ms
 name, n = sys.argv[1], int(sys.argv[2])
 curve = ms.curve(name)
 points, scalars = curve.known_points(n, seed=1), curve.random_scalars(n, seed=2)
-bases = ms.Bases(points, backend="cuda")
-assert bases.msm(scalars) == curve.expected_sum(points, scalars)
+assert ms.Bases(points, backend="cuda").msm(scalars) == curve.expected_sum(points, scalars)
 """
 
 
-def profile(out: Path, minutes: float) -> int:
-    code = 0
+def compile_kernels(session: Session) -> None:
+    """Cold into a cache of this session's own, then from it."""
+    session.run("compile", "cold", [PYTHON, "-c", COMPILE], 150)
+    session.run("compile", "from-cache", [PYTHON, "-c", FROM_CACHE], 60)
+    session.run("compile", "info", [PYTHON, "-m", "multiscalar.cli", "info"], 60)
+
+
+def table(session: Session) -> None:
+    """One record of all curves and scopes; the large sizes last."""
+    sizes = {"small": "2^10,1025,2^13,2^16,2^20", "large": "2^24"}
+    for name, words in sizes.items():
+        for curve in CURVES:
+            for scope in SCOPES if name == "small" else SCOPES[:1]:
+                command = [PYTHON, "-m", "multiscalar.cli", "bench", "--curve", curve, "--paths", "cuda"]
+                command += ["--format", "csv"]
+                command += ["--sizes", words, "--scope", scope, "--repeats", "15", "--record", "table.jsonl"]
+                session.run("table", f"{name}-{curve}-{scope}", command, 60, inside=session.out)
+
+
+def figures(session: Session) -> None:
+    """Figure by figure in processes of their own, so that none takes the others along."""
+    groups = ("host time,neighbour,batches,plans", "shapes,steady", "host inputs", "precomputed")
+    for group, limit in zip(groups, (60, 70, 90, 70), strict=True):
+        command = [PYTHON, "benchmarks/gpu_figures.py", "--only", group, "--seconds", str(limit - 15)]
+        session.run("figures", group.replace(" ", "-").replace(",", "+"), command, limit, keep="figures.jsonl")
+
+
+def native(session: Session) -> None:
+    """Each file of the suite in a process of its own; those that watch memory run alone, after the others."""
+    pytest = [PYTHON, "-X", "faulthandler", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=-ra"]
+    suite = sorted(path.name for path in (ROOT / "tests/conformance").glob("test_*.py"))
+
+    def one(name: str, *words: str, limit: float = 110.0) -> Callable[[], int]:
+        return lambda: session.run("native", name, [*pytest, *words], limit)
+
+    session.side_by_side(
+        [one(f"conformance-{name[5:-3]}", "-k", "cuda", f"tests/conformance/{name}") for name in suite]
+    )
+    one("steady", "tests/cuda/native/test_steady.py", limit=150)()
+    one("alone", "tests/cuda/native/test_alone.py", limit=240)()
+
+
+def sanitize(session: Session) -> None:
+    """All six at once: each is slow for itself and leaves most of the GPU idle."""
+    # Asking whether host memory is page-locked is answered by an error code for ordinary memory: not a fault.
+    tool = ["compute-sanitizer", "--report-api-errors", "no", "--error-exitcode", "9", "--tool"]
+    session.side_by_side(
+        [
+            lambda kind=kind, curve=curve: session.run(
+                "sanitize", f"{kind}-{curve}", [*tool, kind, PYTHON, "-c", SANITIZED, curve], 110
+            )
+            for kind in ("memcheck", "racecheck", "synccheck")
+            for curve in ("bn254", "bls12-377")
+        ]
+    )
+
+
+def profile(session: Session) -> None:
+    """Share of the integer pipe and of the memory's rate, kernel by kernel."""
     pipe = "sm__inst_executed_pipe_fmaheavy.avg.pct_of_peak_sustained_active"
-    metrics = f"{pipe},sm__throughput.avg.pct_of_peak_sustained_elapsed"
-    for name in ("bn254", "bls12-377"):
+    metrics = f"gpu__time_duration.sum,{pipe},sm__throughput.avg.pct_of_peak_sustained_elapsed"
+    for curve in ("bn254", "bls12-377"):
         for n in (1 << 20, 1 << 24):
-            command = ["ncu", "--clock-control", "none", "--metrics", f"gpu__time_duration.sum,{metrics}", "--csv"]
-            command += ["-k", "regex:msm_(pairs|accumulate)", sys.executable, "-c", PROFILED, name, str(n)]
-            code |= run(f"ncu-{name}-{n}", command, out, 60 * minutes / 4)
-    return code
+            command = ["ncu", "--clock-control", "none", "--metrics", metrics, "--csv"]
+            command += ["-k", "regex:msm_(pairs|accumulate)"]
+            session.run("profile", f"{curve}-{n}", [*command, PYTHON, "-c", PROFILED, curve, str(n)], 120)
 
 
-STAGES = {"check": check, "sanitize": sanitize, "bench": bench, "profile": profile}
+STAGES: dict[str, Callable[[Session], None]] = {
+    "compile": compile_kernels,
+    "native": native,
+    "table": table,
+    "figures": figures,
+    "sanitize": sanitize,
+    "profile": profile,
+}
+USUAL = ("compile", "native", "table", "figures", "sanitize")
+
+
+def perform(session: Session, stages: Sequence[str], known: dict[str, Callable[[Session], None]] = STAGES) -> int:
+    """The stages in turn; the number of commands that failed. A stage that breaks is a failed command itself."""
+    for name in stages:
+        try:
+            known[name](session)
+        except Exception as error:  # a tool that is not installed, a full disk: the next stage may do
+            session._note(Done(name, "stage", 126, 0.0, session.clean(f"{type(error).__name__}: {error}")))
+    return sum(one.code != 0 for one in session.done)
+
+
+def install(wheels: Path, site: Path) -> None:
+    """Unpack the wheels beside the machine's own packages, which stay as they are."""
+    files = [str(path) for path in sorted(wheels.glob("*.whl"))]
+    command = [PYTHON, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-compile", "--no-cache-dir"]
+    subprocess.run([*command, "--upgrade", "--target", str(site), *files], check=True)
+
+
+def missing(environment: dict[str, str]) -> str:
+    """Why there is no GPU to work on; empty if there is one."""
+    program = "from multiscalar.cuda import device, program; print(device.unavailable() or '')"
+    asked = subprocess.run([PYTHON, "-c", program], env=environment, capture_output=True, text=True, timeout=60)
+    lines = (asked.stdout + asked.stderr).strip().splitlines()
+    return lines[-1] if asked.returncode or asked.stdout.strip() else ""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--wheels", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--stage", choices=STAGES, required=True)
-    parser.add_argument("--minutes", type=float, default=8.0, help="time limit of the stage")
+    parser.add_argument("--wheels", type=Path)
+    parser.add_argument("--stages", default=",".join(USUAL))
+    parser.add_argument("--minutes", type=float, default=9.0, help="nothing runs longer than this, all in all")
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    install(arguments.wheels)
-    return STAGES[arguments.stage](arguments.out, arguments.minutes)
+    stages = arguments.stages.split(",")
+    if unknown := [name for name in stages if name not in STAGES]:
+        parser.error(f"no stage is called {', '.join(unknown)}; there are {', '.join(STAGES)}")
+    deadline = time.monotonic() + 60 * arguments.minutes
+    with tempfile.TemporaryDirectory(prefix="gpu-machine-") as home:
+        site, cache = Path(home) / "site", Path(home) / "cache"
+        path = [str(site)] if arguments.wheels else []
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([*path, str(ROOT), os.environ.get("PYTHONPATH", "")]),
+            "PYTHONUNBUFFERED": "1",
+            "MULTISCALAR_CACHE_DIR": os.environ.get("MULTISCALAR_CACHE_DIR", str(cache)),
+        }
+        if arguments.wheels:
+            install(arguments.wheels, site)
+        if reason := missing(environment):
+            print(f"no GPU to work on: {reason}", file=sys.stderr)
+            return 3
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        return min(perform(Session(arguments.out, deadline, environment), stages), 100)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,120 @@
+"""The command for a GPU machine: stages stand for themselves, files are few and name no place; figures on the shim."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+from typing import Any
+
+import multiscalar as ms
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks")]
+import gpu_figures  # noqa: E402
+import gpu_machine  # noqa: E402
+
+
+def session(tmp_path: Path, seconds: float = 60.0) -> gpu_machine.Session:
+    out, logs = tmp_path / "out", tmp_path / "logs"
+    out.mkdir()
+    logs.mkdir()
+    return gpu_machine.Session(out, time.monotonic() + seconds, dict(os.environ), logs)
+
+
+def python(program: str) -> list[str]:
+    return [sys.executable, "-c", program]
+
+
+def test_a_stage_that_fails_or_hangs_takes_nothing_along(tmp_path: Path) -> None:
+    made = session(tmp_path)
+
+    def hangs(at: gpu_machine.Session) -> None:
+        at.run("hangs", "sleep", python("import time; print('asleep', flush=True); time.sleep(60)"), 5)
+
+    def breaks(at: gpu_machine.Session) -> None:
+        at.run("breaks", "tool", ["a-tool-that-is-not-installed"], 5)
+
+    def works(at: gpu_machine.Session) -> None:
+        at.side_by_side(
+            [lambda k=k: at.run("works", f"turn-{k}", python(f"print({k})"), 20, keep="lines.txt") for k in (1, 2)]
+        )
+        at.run("works", "place", python(f"print({str(ROOT)!r}); raise SystemExit(7)"), 20)
+
+    stages = {"hangs": hangs, "breaks": breaks, "works": works}
+    assert gpu_machine.perform(made, tuple(stages), stages) == 3
+    summary = json.loads((made.out / "summary.json").read_text())
+    codes = {(one["stage"], one["name"]): one["code"] for one in summary["commands"]}
+    assert codes == {
+        ("hangs", "sleep"): 124,
+        ("breaks", "stage"): 126,
+        ("works", "turn-1"): 0,
+        ("works", "turn-2"): 0,
+        ("works", "place"): 7,
+    }
+    assert sorted((made.out / "lines.txt").read_text().split()) == ["1", "2"]
+    assert len(list(made.out.iterdir())) <= 8
+    with tarfile.open(made.out / "logs.tar.gz") as archive:
+        texts = [archive.extractfile(member).read().decode() for member in archive.getmembers()]  # type: ignore[union-attr]
+    assert any("asleep" in text for text in texts)
+    for text in (*texts, (made.out / "summary.json").read_text()):
+        assert str(ROOT) not in text
+
+
+def test_nothing_starts_when_the_time_is_over(tmp_path: Path) -> None:
+    made = session(tmp_path, seconds=0.0)
+    assert made.run("late", "late", python("print(1)"), 10) == 125
+
+
+def test_without_a_gpu_it_says_so(tmp_path: Path) -> None:
+    from multiscalar.cuda import device
+
+    if device.unavailable() is None:
+        pytest.skip("a GPU is here")
+    command = [sys.executable, "tools/gpu_machine.py", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 3
+    assert done.stderr.startswith("no GPU to work on: ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_stage_is_known_and_every_figure_is_in_one_group() -> None:
+    assert set(gpu_machine.USUAL) < set(gpu_machine.STAGES)
+    asked: list[str] = []
+
+    class Recorder:
+        out = Path()
+
+        def run(self, stage: str, name: str, command: list[str], *_: object, **__: object) -> int:
+            asked.extend(command[command.index("--only") + 1].split(","))
+            return 0
+
+    gpu_machine.figures(Recorder())  # type: ignore[arg-type]
+    assert asked == list(gpu_figures.FIGURES)
+
+
+def test_the_figures_on_the_shim(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shim()
+    bench = gpu_figures.Bench(ms.curve("bn254"), largest=8, effort=0.0)
+    monkeypatch.setattr(gpu_figures, "on_device", lambda scalars: scalars.data)
+    small = {
+        "host time": lambda b: gpu_figures.host_time(b, 5),
+        "neighbour": lambda b: gpu_figures.neighbour(b, 4),
+        "batches": lambda b: gpu_figures.batches(b, 6, 2),
+        "plans": lambda b: (_ for _ in ()).throw(RuntimeError("broken on purpose")),
+        "steady": lambda b: gpu_figures.steady(b, 5, calls=2, idle_s=0.0),
+        "host inputs": lambda b: gpu_figures.host_inputs(b, (4, 1 << 20)),
+    }
+    monkeypatch.setattr(gpu_figures, "FIGURES", small)
+    facts = list(gpu_figures.figures([bench], list(small), 60.0))
+    assert [fact["error"] for fact in facts if "error" in fact] == ["RuntimeError: broken on purpose"]
+    assert all(fact["ok"] for fact in facts if "error" not in fact)
+    assert {fact["figure"] for fact in facts} == set(small)
+    json.dumps(facts)
+    late = list(gpu_figures.figures([bench], ["plans"], -1.0))
+    assert late[0]["error"] == "no time was left"
