@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,10 @@ _KEPT = ("MULTISCALAR_CACHE_DIR", "MULTISCALAR_SRS_DIR", "MULTISCALAR_PEER_")
 
 for _name in [name for name in os.environ if name.startswith("MULTISCALAR_") and not name.startswith(_KEPT)]:
     del os.environ[_name]
+
+# A shell that starts the tests in the background has SIGINT ignored, and programs started here would ignore it too.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no fault of a test; `--hypothesis-profile=explore` looks for new examples.
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])

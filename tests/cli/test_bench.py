@@ -172,18 +172,25 @@ def test_lists_of_threads_and_batches_and_the_control():
     assert [row["inputs"] for row in rows].count("independent") == 1
 
 
+def timed_samples(record):
+    """How many samples the record of a run under way holds, warm-ups apart."""
+    lines = record.read_text().splitlines() if record.exists() else []
+    return sum('"sample"' in line and '"warmup"' not in line for line in lines)
+
+
 def test_ctrl_c_keeps_what_was_measured(tmp_path):
     record = tmp_path / "r.jsonl"
-    words = f"bench --sizes 8,2^12 --repeats 100000 --time-limit 500 --paths cpu --format csv --record {record}".split()
-    running = subprocess.Popen(
-        [sys.executable, "-m", "multiscalar.cli", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (record.exists() and '"sample"' in record.read_text()):
-        time.sleep(0.05)
-    time.sleep(0.3)
-    running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    words = f"bench --sizes 2^14 --repeats 100000 --time-limit 5000 --paths cpu --format csv --record {record}".split()
+    command = [sys.executable, "-m", "multiscalar.cli", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            deadline = time.monotonic() + 120
+            while time.monotonic() < deadline and timed_samples(record) < 3:
+                time.sleep(0.05)
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=120)
+        finally:
+            running.kill()
     assert running.returncode == 130
     assert "what was measured is kept" in err
     (row, *_) = table(out)

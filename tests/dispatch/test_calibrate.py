@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
+import multiscalar.dispatch.calibrate as calibrating
 import numpy as np
 import pytest
 from multiscalar.dispatch.agreement import compare
@@ -72,13 +73,17 @@ def test_the_hold_out_covers_the_range_early() -> None:
     assert max(np.diff(early)) < 3, "eight of them leave no gap of a quarter of the range"
 
 
-def test_a_budget_too_small_keeps_part_of_it_for_the_hold_out() -> None:
+def test_a_budget_too_small_keeps_part_of_it_for_the_hold_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a clock that only samples move, 2 ms each."""
+    now = [0.0]
+    monkeypatch.setattr(calibrating, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
     class Slow(Modelled):
         def open(self, series: Series, n: int, role: str) -> Callable[[], float]:
             call = super().open(series, n, role)
 
             def sample() -> float:
-                time.sleep(0.002)
+                now[0] += 0.002
                 return call()
 
             return sample
