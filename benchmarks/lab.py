@@ -3,7 +3,7 @@
 overhead      an empty subject, 1,024 samples: the record's own clock tells what passes between two samples
 telemetry     the same MSM with and without the sampler beside it, interleaved (`--pairs`)
 decision      1,000 decisions of `auto` a sample, over the profile that ships for the H200, checked
-calibration   `msm calibrate` with this machine's CPU and a GPU that is a formula: crossovers and regret
+calibration   `msm calibrate` with one thread of this CPU, by CPU time, and a GPU that is a formula
               (`--seconds` a series; `--output FILE` writes the profile, for `msm calibrate --compare`)
 
 Tables of the records, with the bounds: `tools/lab_cost.py`, `tools/regret_table.py`.
@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from math import log2
 from pathlib import Path
@@ -85,6 +85,16 @@ class Watched(Own):
     def take(self, count: int, warmups: int) -> Sequence[Sample]:
         with Sampler(None):
             return super().take(count, warmups)
+
+
+class OnOneThread(Own):
+    """Our CPU backend by its CPU time: what a call takes on a machine that has nothing else to do."""
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "clock": "process CPU time, in the place of wall time"}
+
+    def take(self, count: int, warmups: int) -> Sequence[Sample]:
+        return [replace(sample, wall_ns=sample.cpu_ns or sample.wall_ns) for sample in super().take(count, warmups)]
 
 
 @contextmanager
@@ -164,12 +174,12 @@ class Card:
 
 def calibration(record: Record, budget_s: float) -> list[Outcome]:
     """Three curves, two scopes, 44 hold-out sizes each."""
-    meter = LabMeter(record, make=lambda name: Card() if name == "cuda" else Own(name))
+    meter = LabMeter(record, make=lambda name: Card() if name == "cuda" else OnOneThread(name))
     outcomes = []
     for curve in CURVES:
         for scope in CARD:
             grid = Grid(low=1 << 7, high=1 << 15, hold_out=44)
-            series = Series(curve, "cpu", scope)
+            series = Series(curve, "cpu", scope, threads=1)
             outcomes.append(calibrate(meter, series, grid=grid, budget_s=budget_s, gpu=True))
             meter.close()
             print(curve, scope, *outcomes[-1].found, outcomes[-1].regrets(), file=sys.stderr)
@@ -180,7 +190,7 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=("overhead", "telemetry", "decision", "calibration"))
     parser.add_argument("--record", type=Path, required=True)
-    parser.add_argument("--seconds", type=float, default=15.0, help="a series of calibration may take")
+    parser.add_argument("--seconds", type=float, default=20.0, help="a series of calibration may take")
     parser.add_argument("--pairs", type=int, default=75, help="of calls of telemetry")
     parser.add_argument("--output", type=Path, help="profile of calibration")
     asked = parser.parse_args(words)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from multiscalar.cli import calibrate as calibrating
+from multiscalar.cli import main
 from multiscalar.cli.calibrate import _profile
 from multiscalar.cli.metering import LabMeter, first_calls
 from multiscalar.cli.session import begin
@@ -150,8 +152,6 @@ def test_two_profiles_of_one_machine_agree_and_others_do_not() -> None:
 
 
 def test_the_command_compares_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from multiscalar.cli import main
-
     outcome = run(Record(), Grid(high=1 << 10, hold_out=0))
     path = tmp_path / "a.json"
     path.write_text(to_json(_profile([outcome], {}, False)))
@@ -163,3 +163,38 @@ def test_the_command_compares_two_files(tmp_path: Path, capsys: pytest.CaptureFi
         main(["calibrate", "--compare", str(path), str(tmp_path / "none.json")])
     assert left.value.code == 2
     assert "is no profile" in capsys.readouterr().err
+
+
+def test_once_means_before_the_first_command_that_lets_auto_choose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MULTISCALAR_STATE_DIR", str(tmp_path))
+    monkeypatch.setattr(calibrating, "_usable_gpu", lambda: None)
+    monkeypatch.setattr(calibrating, "watched_device", lambda: (None, "none"))
+    monkeypatch.setattr(calibrating, "first_calls", lambda *_: {})
+    monkeypatch.setattr(calibrating, "LabMeter", lambda record, clock: LabMeter(record, make=make()))
+    monkeypatch.setattr(calibrating, "Grid", lambda high, hold_out: Grid(high=1 << 10, hold_out=2))
+    command = ["explain", "--curve", "bn254", "--size", "1024"]
+
+    def run_it() -> tuple[str, int]:
+        with pytest.raises(SystemExit) as left:
+            main(command)
+        assert left.value.code == 0
+        return capsys.readouterr().err, len(list(tmp_path.rglob("*.json")))
+
+    assert run_it() == ("", 0), "never is the default"
+    monkeypatch.setenv("MULTISCALAR_CALIBRATE", "once")
+    said, files = run_it()
+    assert "measuring it first" in said
+    assert files == 1
+    assert "measuring" not in run_it()[0]
+    command[2] = "bls12-381"
+    assert "for bls12-381: measuring" in run_it()[0]
+
+
+def test_once_measures_nothing_without_a_gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MULTISCALAR_STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("MULTISCALAR_CALIBRATE", "once")
+    monkeypatch.setattr(calibrating, "_usable_gpu", lambda: "no NVIDIA driver on this machine")
+    monkeypatch.setattr(calibrating, "_measure", lambda *_: pytest.fail("measured"))
+    calibrating.profile_first(["bn254"])

@@ -11,6 +11,7 @@ from ..lab.subject import Place, Scope, Subject
 from ..lab.warmup import Warmup
 from ..shapes import ScalarShape
 from . import options as o
+from .calibrate import profile_first
 from .plan import OWN, Plan, controls, own_subjects, peer_subjects, questions
 from .session import Session, measure, verdict
 
@@ -70,6 +71,8 @@ def command(
     subjects = _subjects(paths, peers, fresh=Scope.FIRST_CALL in timed)
     if not cases or not subjects:
         raise o.fail("nothing to measure: no curve, size, path or peer is left")
+    if any(subject.name == "auto" for subject in subjects):
+        profile_first(o.curve_names(curve))
     stopping = Stopping(3, time_limit=10.0) if quick else Stopping(repeats, precision, time_limit)
     warmup = Warmup(minimum=warmups, plateau=any(subject.place is not Place.CPU for subject in subjects))
     session = Session(seed=seed, warmup=warmup, stopping=stopping, record=record, resume=resume, quiet=quiet)

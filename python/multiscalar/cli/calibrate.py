@@ -20,11 +20,12 @@ from ..engine import registry
 from ..errors import BackendError, MultiscalarError
 from ..lab.machine import watched_device
 from ..lab.record import Record, RecordError
+from ..settings import setting
 from . import options as o
 from .metering import LabMeter, first_calls
 from .session import begin
 
-__all__ = ["command"]
+__all__ = ["command", "profile_first"]
 
 QUICK_S, FULL_S = 20.0, 300.0
 QUICK_HOLD_OUT, FULL_HOLD_OUT = 6, 44
@@ -74,6 +75,31 @@ def command(
         typer.echo("not saved (--force saves it marked unstable)", err=True)
         raise typer.Exit(1)
     _keep(_profile(outcomes, first, bool(unstable)), output)
+
+
+def profile_first(curves: Sequence[str]) -> None:
+    """For commands that let `auto` choose: with the setting calibrate=once a missing profile is measured now, quickly.
+
+    Missing: none of this machine has these curves. Without a GPU there is nothing to choose, and nothing is measured.
+    """
+    if setting("calibrate") != "once" or _usable_gpu() is not None:
+        return
+    here = this_machine()
+    known = store.read(store.path_for(here), "measured on this machine")
+    have = {series.curve for series in known.curves} if known and not known.machine.mismatch(here) else set()
+    wanted = [name for name in curves if name not in have]
+    if not wanted:
+        return
+    typer.echo(f"no profile of this machine for {', '.join(wanted)}: measuring it first (calibrate=once)", err=True)
+    try:
+        outcomes, first = _measure(Record(), wanted, SCOPES, QUICK_S, True, None)
+    except (NotAttested, NotMeasured, MultiscalarError) as error:
+        typer.echo(f"not saved: {error}", err=True)
+        return
+    if unstable := [problem for outcome in outcomes for problem in outcome.problems]:
+        typer.echo(f"not saved: {unstable[0]}; msm calibrate takes more time", err=True)
+        return
+    _keep(_profile(outcomes, first, False), None)
 
 
 def _keep(profile: Profile, output: Path | None) -> None:

@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
+from ..curves import curve as find_curve
 from ..errors import MultiscalarError
 from ..lab.subject import Scope
 from . import options as o
+from .calibrate import profile_first
 
 __all__ = ["command"]
 
@@ -24,12 +26,13 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="The numbers as JSON.")] = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Write the two curves to this SVG file.")] = None,
 ) -> None:
-    """Say what `auto` would do for this call on this machine, and why. Measures nothing."""
+    """Say what `auto` would do for this call on this machine, and why. Measures nothing, unless calibrate=once."""
     from ..dispatch.explain import explain
 
     if plot is not None:
         o.writable(plot)
     try:
+        profile_first([find_curve(curve).name])
         found = explain(size, curve, scope=str(scope), batch=batch)
     except MultiscalarError as error:
         raise o.fail(str(error)) from None

@@ -7,7 +7,7 @@ report draws the curves and the regret (`lab.calibration`). First calls are time
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Final
 
@@ -92,7 +92,8 @@ class LabMeter:
 
     def _keep(self, cell: _Cell, sample: Sample, *, warmup: bool = False) -> None:
         """Into the record, and judged: what is wrong, or was computed elsewhere, voids the calibration."""
-        self.record.sample(cell.id, sample, warmup=warmup)
+        told = sample.evidence if warmup else replace(sample.evidence, detail={})  # the plan is that of the warm-up
+        self.record.sample(cell.id, replace(sample, evidence=told), warmup=warmup)
         wrong = cell.case.verify(cell.inputs, sample.result)
         status, reason = attest(cell.subject.place, sample.evidence, sample.wall_ns)
         if wrong or status is not Status.OK:

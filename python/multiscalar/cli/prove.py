@@ -26,6 +26,7 @@ from ..varuna.r1cs import Assignment, R1cs
 from ..varuna.scalars import integers
 from ..varuna.version import Version
 from . import options as o
+from .calibrate import profile_first
 from .plan import Plan
 from .proving import Job, OwnProver, case_of
 from .session import Session, measure, verdict
@@ -91,6 +92,8 @@ def command(
         raise o.fail(str(error)) from None
     job = Job(workload, circuit, assignment, version, hiding, threads, _Setup(srs_dir, hiding, seed))
     subjects = _subjects(backend, cutoffs, peers)
+    if backend is Backend.AUTO:
+        profile_first(["bls12-377"])
     labels = _labels(job, depth if workload == TEST else None, seed)
     session = Session(
         seed=seed,

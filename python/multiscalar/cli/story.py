@@ -18,6 +18,7 @@ from ..lab.stories.stability import stability_advice, stability_table
 from ..lab.subject import Case, Subject
 from ..lab.warmup import Warmup
 from . import options as o
+from .calibrate import profile_first
 from .doctor import explain, treated_text
 from .patients import patient
 from .plan import Plan, own_subjects, peer_subjects, questions
@@ -53,6 +54,7 @@ def cutoff(
     typer.echo(f"MSM_SEED={seed} MSM_REPEATS={repeats}", err=True)
     names = o.curve_names(curve)
     asked = o.words(peers, str, "peers")
+    profile_first(names)
     beside = _ready(PAIRS[1]) if "bls12-377" in names else []
     subjects = [*own_subjects(None), *peer_subjects([*asked, *(name for name in beside if name not in asked)])]
     chosen = o.sizes_of(sizes, None) if sizes else PRESETS["boundary"]
