@@ -15,7 +15,7 @@ from multiscalar.cli import main
 from multiscalar.cli.calibrate import _profile
 from multiscalar.cli.metering import LabMeter, first_calls
 from multiscalar.cli.session import begin
-from multiscalar.dispatch.agreement import compare
+from multiscalar.dispatch.agreement import Found, compare, found_in
 from multiscalar.dispatch.calibrate import Grid, NotAttested, NotMeasured, Outcome, calibrate
 from multiscalar.dispatch.profile import Series, from_json, to_json
 from multiscalar.lab.calibration import judged, regret_rows
@@ -140,15 +140,19 @@ def test_first_calls_are_of_fresh_processes_and_kept_in_the_profile() -> None:
     assert again.first_call_us["bn254/cpu"] > 0
 
 
+def found(outcome: Outcome) -> Found:
+    return found_in(_profile([outcome], {}, False))
+
+
 def test_two_profiles_of_one_machine_agree_and_others_do_not() -> None:
     a, b = (run(Record(), Grid(high=1 << 10, hold_out=0)) for _ in range(2))
-    same = compare(_profile([a], {}, False), _profile([b], {}, False))
+    same = compare(found(a), found(b))
     assert (same.series, same.share) == (1, 1.0)
     assert "100% of boundaries" in str(same)
     faster = run(Record(), Grid(high=1 << 10, hold_out=0))
     assert faster.gpu is not None
     faster.gpu = type(faster.gpu)({n: tuple(us / 3 for us in times) for n, times in faster.gpu.samples.items()})
-    assert compare(_profile([a], {}, False), _profile([faster], {}, False)).share == 0.0
+    assert compare(found(a), found(faster)).share == 0.0
 
 
 def test_the_command_compares_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,6 +163,13 @@ def test_the_command_compares_two_files(tmp_path: Path, capsys: pytest.CaptureFi
         main(["calibrate", "--compare", str(path), str(path)])
     assert left.value.code == 0
     assert "bn254 resident-bases" in capsys.readouterr().out
+    lines = Record(tmp_path / "a.jsonl")
+    run(lines)
+    lines.close()
+    with pytest.raises(SystemExit) as left:
+        main(["calibrate", "--compare", str(path), str(tmp_path / "a.jsonl")])
+    assert left.value.code == 0
+    assert "(1 series measured in both)" in capsys.readouterr().out
     with pytest.raises(SystemExit) as left:
         main(["calibrate", "--compare", str(path), str(tmp_path / "none.json")])
     assert left.value.code == 2
@@ -198,3 +209,18 @@ def test_once_measures_nothing_without_a_gpu(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(calibrating, "_usable_gpu", lambda: "no NVIDIA driver on this machine")
     monkeypatch.setattr(calibrating, "_measure", lambda *_: pytest.fail("measured"))
     calibrating.profile_first(["bn254"])
+
+
+COMPARE = "msm calibrate --compare results/dispatch/simulated-a.jsonl results/dispatch/simulated-b.jsonl"
+
+
+def test_the_recorded_calibrations_agree(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command of docs/dispatch.md."""
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "results/dispatch").is_dir():
+        pytest.skip("results/ is not part of this checkout")
+    monkeypatch.chdir(root)
+    with pytest.raises(SystemExit) as left:
+        main(COMPARE.split()[1:])
+    assert left.value.code == 0
+    assert "92% of boundaries inside" in capsys.readouterr().out

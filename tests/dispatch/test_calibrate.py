@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import multiscalar.dispatch.calibrate as calibrating
 import numpy as np
 import pytest
-from multiscalar.dispatch.agreement import compare
-from multiscalar.dispatch.calibrate import Grid, NotAttested, calibrate
-from multiscalar.dispatch.model import regret, side_of
+from multiscalar.dispatch.agreement import compare, found_in
+from multiscalar.dispatch.calibrate import Grid, NotAttested, Outcome, calibrate
+from multiscalar.dispatch.model import boundaries, regret, side_of
 from multiscalar.dispatch.profile import Machine, Profile, Series
 
 from .machines import KINDS, Modelled, modelled
@@ -59,10 +59,35 @@ def test_two_calibrations_agree_within_their_bands(noise: float) -> None:
             assert all(b.high / b.low < 1.5 for b in outcome.found)
             curves |= {series: outcome.cpu, replace(series, backend="cuda"): outcome.gpu}
         profiles.append(Profile(HERE, "2026-11-30T00:00:00+00:00", curves))
-    agreement = compare(*profiles)
+    agreement = compare(*map(found_in, profiles))
     assert agreement.series == len(KINDS)
     assert len(agreement.meetings) >= len(KINDS)
     assert agreement.share >= 0.9
+
+
+class Drifting(Modelled):
+    """A shared machine: its CPU is up to 8 % slower or faster for half a minute at a time, alike for all samples."""
+
+    def truth(self, backend: str, n: int) -> float:
+        turn = len(self.taken) // 150
+        wave = float(np.random.default_rng((self.seed, turn)).normal(0, 0.08)) if backend == "cpu" else 0.0
+        return super().truth(backend, n) * (1 + wave)
+
+
+def test_bands_know_of_a_machine_that_drifts() -> None:
+    """What the samples of one moment cannot tell, the hold-out does: it was measured at other moments."""
+
+    def calibrated(seed: int) -> Outcome:
+        machine = Drifting(*KINDS["bn254", "end-to-end"], noise=0.01, seed=seed)
+        return calibrate(machine, SERIES, grid=Grid(high=1 << 16, hold_out=44), budget_s=60, gpu=True)
+
+    outcomes = [calibrated(seed) for seed in range(12)]
+    told = [(x.found[0], y.found[0]) for x in outcomes for y in outcomes if x is not y]
+    assert np.mean([y.low <= x.n <= y.high for x, y in told]) >= 0.9
+    narrow = [boundaries(x.cpu, x.gpu)[0] for x in outcomes]
+    assert np.mean([y.low <= x.n <= y.high for x in narrow for y in narrow if x is not y]) < 0.5
+    steady = run(Modelled(noise=0.01), Grid(high=1 << 16, hold_out=44))
+    assert steady.found[0].high / steady.found[0].low < 1.15
 
 
 def test_the_hold_out_covers_the_range_early() -> None:

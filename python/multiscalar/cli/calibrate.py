@@ -13,17 +13,19 @@ from typing import Annotated
 import typer
 
 from ..dispatch import store
+from ..dispatch.agreement import WANTED, Found, compare, found_in
 from ..dispatch.calibrate import Grid, NotAttested, NotMeasured, Outcome, calibrate
 from ..dispatch.machine import this_machine
 from ..dispatch.profile import Profile, Series, to_json
 from ..engine import registry
 from ..errors import BackendError, MultiscalarError
+from ..lab.calibration import judged
 from ..lab.machine import watched_device
 from ..lab.record import Record, RecordError
 from ..settings import setting
 from . import options as o
 from .metering import LabMeter, first_calls
-from .session import begin
+from .session import begin, read
 
 __all__ = ["command", "profile_first"]
 
@@ -41,8 +43,8 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="Save even what is unstable, marked so.")] = False,
     output: Annotated[Path | None, typer.Option("--output", help="Write the profile here, not to the state.")] = None,
     record: o.RecordFile = None,
-    compare: Annotated[
-        tuple[Path, Path] | None, typer.Option("--compare", help="Measure nothing: do two profiles A B agree?")
+    both: Annotated[
+        tuple[Path, Path] | None, typer.Option("--compare", help="Measure nothing: do two profiles or records agree?")
     ] = None,
     for_: Annotated[
         str | None, typer.Option("--for", help="snarkvm, gnark or generic: the cutoff that their dispatch should use.")
@@ -53,8 +55,8 @@ def command(
         from .cutoffs import cutoff_for
 
         raise typer.Exit(cutoff_for(for_, quick=quick, record=record))
-    if compare is not None:
-        raise typer.Exit(_compared(*compare))
+    if both is not None:
+        raise typer.Exit(_compared(*both))
     if output is not None:
         o.writable(output)
     names, scopes = o.curve_names(curve), _scopes(scope)
@@ -115,17 +117,22 @@ def _keep(profile: Profile, output: Path | None) -> None:
 
 
 def _compared(a: Path, b: Path) -> int:
-    """Print how far two profiles agree; 0 if as far as two calibrations of one machine should."""
-    from ..dispatch.agreement import WANTED, compare
-
-    profiles = [store.read(path, str(path)) for path in (a, b)]
-    if profiles[0] is None or profiles[1] is None:
-        raise o.fail(f"{a if profiles[0] is None else b} is no profile; `msm calibrate --output FILE` writes one")
-    agreement = compare(profiles[0], profiles[1])
+    """Print how far two calibrations agree; 0 if as far as two of one machine should."""
+    agreement = compare(_found(a), _found(b))
     if not agreement.series:
-        raise o.fail("the two profiles have no series with CPU and GPU in common")
+        raise o.fail("the two have no series with CPU and GPU in common")
     typer.echo(str(agreement))
     return int(agreement.share < WANTED)
+
+
+def _found(path: Path) -> Found:
+    """The boundaries of a calibration, from its record or its profile."""
+    if path.suffix == ".jsonl":
+        return {Series(one.curve, "cpu", one.scope): one.found for one in judged(read([path]))}
+    profile = store.read(path, str(path))
+    if profile is None:
+        raise o.fail(f"{path} is no profile; `msm calibrate --output FILE` writes one")
+    return found_in(profile)
 
 
 def _scopes(text: str) -> list[str]:
@@ -206,6 +213,7 @@ def _profile(outcomes: Sequence[Outcome], first: dict[str, float], unstable: boo
         curves=curves,
         first_call_us=first,
         hold_out={replace(x.series, backend="cpu").key(): x.hold_out for x in outcomes if x.hold_out},
+        wobble={replace(x.series, backend="cpu").key(): x.wobble for x in outcomes if x.hold_out},
         unstable=unstable,
         notes=tuple(text for outcome in outcomes for text in (*outcome.problems, *outcome.notes)),
     )

@@ -1,4 +1,4 @@
-"""Do two calibrations of one machine agree? Each boundary must lie inside the other's band, 90 of 100 times.
+"""Do two calibrations of one machine agree? At least 90 of 100 boundaries must lie inside the other's band.
 
 Boundaries of a series are paired in rising n where both found the same sides; a boundary that the other calibration did
 not find counts as outside. The band of a boundary is where another calibration is expected to find it (`model`).
@@ -6,7 +6,7 @@ not find counts as outside. The band of a boundary is where another calibration 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Final
@@ -15,6 +15,8 @@ from .model import Boundary, boundaries
 from .profile import Profile, Series
 
 WANTED: Final = 0.90
+
+Found = Mapping[Series, Sequence[Boundary]]
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,20 @@ class Agreement:
         return "\n".join(lines)
 
 
-def compare(a: Profile, b: Profile) -> Agreement:
-    """Boundaries of `a` held against those of `b`, series by series."""
-    shared = sorted({replace(s, backend="cpu") for s in a.curves} & {replace(s, backend="cpu") for s in b.curves})
-    pairs = [(series, a.pair(series), b.pair(series)) for series in shared]
-    measured = [(series, boundaries(*one), boundaries(*two)) for series, one, two in pairs if one and two]
-    return Agreement([meeting for found in measured for meeting in _meet(*found)], len(measured))
+def found_in(profile: Profile) -> Found:
+    """The boundaries of every series that a profile has both sides of."""
+    pairs = {replace(series, backend="cpu"): profile.pair(series) for series in sorted(profile.curves)}
+    return {
+        series: boundaries(*pair, wobble=profile.wobble.get(series.key(), 0.0))
+        for series, pair in pairs.items()
+        if pair
+    }
+
+
+def compare(a: Found, b: Found) -> Agreement:
+    """Boundaries of one calibration held against those of another, series by series."""
+    shared = [series for series in a if series in b]
+    return Agreement([meeting for series in shared for meeting in _meet(series, a[series], b[series])], len(shared))
 
 
 def _meet(series: Series, a: Sequence[Boundary], b: Sequence[Boundary]) -> Iterator[Meeting]:

@@ -20,7 +20,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from .model import BRACKET, DEAD_ZONE, Boundary, CostCurve, boundaries, regret, side_of
+from .model import BRACKET, DEAD_ZONE, Boundary, CostCurve, boundaries, regret, side_of, wobble
 from .profile import Series
 
 FAR_BEHIND: Final = 4.0
@@ -30,6 +30,7 @@ MAX_SAMPLES: Final = 15
 CURVES_SHARE: Final = 0.6  # of the budget; the rest is for the hold-out
 GRID_ROLE: Final = "grid"
 HOLD_OUT: Final = "hold-out"
+SIDES: Final = ("cpu", "cuda")
 
 
 class NotAttested(Exception):
@@ -59,6 +60,7 @@ class Outcome:
     gpu: CostCurve | None
     found: list[Boundary] = field(default_factory=list)
     hold_out: dict[int, float] = field(default_factory=dict)
+    wobble: float = 0.0
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -153,8 +155,11 @@ def calibrate(
         return Outcome(series, run.curve("cpu"), None, problems=problems, notes=notes)
     _bisect(run)
     cpu, gpu_curve = run.curve("cpu"), run.curve("cuda")
-    outcome = Outcome(series, cpu, gpu_curve, boundaries(cpu, gpu_curve), problems=problems, notes=notes)
-    _judge(run, outcome, grid, started + budget_s)
+    outcome = Outcome(series, cpu, gpu_curve, problems=problems, notes=notes)
+    held = _hold_out(run, outcome, grid, started + budget_s)
+    outcome.hold_out = {n: regret(pair[SIDES.index(side_of(cpu, gpu_curve, n))], min(pair)) for n, pair in held.items()}
+    outcome.wobble = wobble(cpu, gpu_curve, held)
+    outcome.found = boundaries(cpu, gpu_curve, wobble=outcome.wobble)
     _, p95, _ = outcome.regrets()
     if p95 > REGRET_LIMIT:
         outcome.problems.append(f"p95 regret on hold-out sizes is {p95:.1%}, more than {REGRET_LIMIT:.0%}")
@@ -208,16 +213,16 @@ def _overlap(run: _Run, n: int) -> bool:
     return bool(a <= d and c <= b)
 
 
-def _judge(run: _Run, outcome: Outcome, grid: Grid, deadline: float) -> None:
-    """Regret at sizes that had no part in the fit."""
-    assert outcome.gpu is not None
-    fit = outcome.cpu, outcome.gpu
+def _hold_out(run: _Run, outcome: Outcome, grid: Grid, deadline: float) -> dict[int, tuple[float, float]]:
+    """Medians (cpu, gpu) at sizes that had no part in the fit."""
     sizes = grid.off_grid(max(run.samples["cpu"]))  # further up the CPU is far behind
+    held: dict[int, tuple[float, float]] = {}
     for n in sizes:
         judge = _Run(run.meter, run.series, deadline, run.progress, HOLD_OUT)
         if judge.time_left() < 0:
-            outcome.notes.append(f"{len(outcome.hold_out)} of {len(sizes)} hold-out sizes fit into the time budget")
+            outcome.notes.append(f"{len(held)} of {len(sizes)} hold-out sizes fit into the time budget")
             break
-        judge.measure(n, ("cpu", "cuda"))
-        times = {name: float(np.median(judge.samples[name][n])) for name in ("cpu", "cuda")}
-        outcome.hold_out[n] = regret(times[side_of(*fit, n)], min(times.values()))
+        judge.measure(n, SIDES)
+        cpu, gpu = (float(np.median(judge.samples[name][n])) for name in SIDES)
+        held[n] = cpu, gpu
+    return held

@@ -38,11 +38,12 @@ class Decision:
     choices: tuple[Choice, ...]
     pair: tuple[CostCurve, CostCurve] | None = None
     objective: Objective = "median"
+    wobble: float = 0.0
 
     @cached_property
     def found(self) -> tuple[Boundary, ...]:
         """The boundaries with their bands: for `explain`; a choice needs the crossings only."""
-        return tuple(boundaries(*self.pair, self.objective)) if self.pair else ()
+        return tuple(boundaries(*self.pair, self.objective, self.wobble)) if self.pair else ()
 
 
 @dataclass
@@ -139,17 +140,18 @@ def decide(profile: Profile | None, request: Request, worked_out: dict[Series, D
     if pair is None or used is None:
         return _always(CPU, f"profile {profile.id} has no series for this call: CPU")
     if used not in worked_out:
-        worked_out[used] = _between(profile.id, pair, setting("objective"))
+        worked_out[used] = _between(profile, used, pair)
     return worked_out[used]
 
 
-def _between(profile: str, pair: tuple[CostCurve, CostCurve], objective: Objective) -> Decision:
+def _between(profile: Profile, series: Series, pair: tuple[CostCurve, CostCurve]) -> Decision:
+    objective: Objective = setting("objective")
     found = crossings(*pair, objective)
     at = tuple(n for n, _ in found)
     sides = [side_of(*pair, pair[0].sizes[0], objective), *(after for _, after in found)]
     # The reason names the boundary below or above which n lies.
-    words = [f"profile {profile}: {_span(at, k)}" for k in range(len(sides))]
-    return Decision(at, tuple(map(Choice, sides, words)), pair, objective)
+    words = [f"profile {profile.id}: {_span(at, k)}" for k in range(len(sides))]
+    return Decision(at, tuple(map(Choice, sides, words)), pair, objective, profile.wobble.get(series.key(), 0.0))
 
 
 def _span(at: tuple[int, ...], k: int) -> str:

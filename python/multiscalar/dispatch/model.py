@@ -29,6 +29,9 @@ DEAD_ZONE: Final = 0.03
 BAND: Final = (5.0, 95.0)
 RESAMPLES: Final = 200
 BRACKET: Final = 1 / 8  # octaves to which a calibration narrows a change of sides
+AGREE: Final = 95.0  # of 100 other calibrations find a boundary inside its band
+APART: Final = 1.96 * 2**0.5  # standard deviations within which two results lie from each other, 95 of 100 times
+NEAREST: Final = 15  # hold-out sizes that tell of a crossing
 GRID: Final = 64  # steps an octave in the search for crossings
 _QUANTILES: Final = {"median": 50.0, "p95": 95.0}
 
@@ -129,7 +132,7 @@ def interpolate(xs: Array, ys: Array, at: Array) -> Array:
 
 @dataclass(frozen=True)
 class Boundary:
-    """Above `n` terms `after` is taken; another calibration of this machine finds low .. high in 90 % of cases."""
+    """Above `n` terms `after` is taken; another calibration of this machine finds low .. high, 95 of 100 times."""
 
     n: int
     after: str
@@ -144,12 +147,13 @@ def crossings(cpu: CostCurve, gpu: CostCurve, objective: Objective = "median") -
     return [(round(exp(at)), after) for at, after in _changes(grid, ahead)]
 
 
-def boundaries(cpu: CostCurve, gpu: CostCurve, objective: Objective = "median") -> list[Boundary]:
-    """The crossings with their bands, by bootstrap: some 30 ms."""
+def boundaries(cpu: CostCurve, gpu: CostCurve, objective: Objective = "median", wobble: float = 0.0) -> list[Boundary]:
+    """The crossings with their bands, by bootstrap and by `wobble`: some 30 ms."""
     found = crossings(cpu, gpu, objective)
     if not found:
         return []
     grid = _grid(cpu, gpu)
+    ahead = _advantage(cpu._on(grid, cpu._line(objective)), gpu._on(grid, gpu._line(objective)))
     draws = cpu._on(grid, cpu._resampled(objective)), gpu._on(grid, gpu._resampled(objective, seed=5091))
     changes = [_changes(grid, row) for row in _advantage(*draws)]
     result = []
@@ -158,20 +162,34 @@ def boundaries(cpu: CostCurve, gpu: CostCurve, objective: Objective = "median") 
             min((x for x, side in draw if side == after), key=lambda x: abs(x - log(n)), default=log(n))
             for draw in changes
         ]
-        low, high = _band(n, np.array(near))
-        result.append(Boundary(n, after, low, high))
+        reach = max(_apart(np.array(near)), APART * wobble / _slope(grid, ahead, log(n)), BRACKET / 2 * log(2))
+        result.append(Boundary(n, after, n * exp(-reach), n * exp(reach)))
     return result
 
 
-def _band(n: int, draws: Array) -> tuple[float, float]:
-    """Where another calibration will find the crossing that this one found at n, 90 of 100 times.
+def _apart(draws: Array) -> float:
+    """How far two calibrations differ, 95 of 100 times: as two bootstrap draws, not as one from the middle."""
+    return float(np.percentile(np.abs(np.subtract.outer(draws, draws)), AGREE))
 
-    It differs from ours as two bootstrap draws differ from each other, not as one differs from the middle, and each
-    has only looked to within half a bracket.
+
+def _slope(grid: Array, ahead: Array, at: float) -> float:
+    """Change of log(cpu / gpu) over log n around a crossing: the flatter, the less certain is where it is."""
+    low, high = np.interp([at - log(2) / 2, at + log(2) / 2], grid, ahead)
+    return max(abs(float(high - low)) / log(2), 0.05)
+
+
+def wobble(cpu: CostCurve, gpu: CostCurve, held: Mapping[int, tuple[float, float]]) -> float:
+    """How far log(cpu / gpu), measured at other times than the curves, lies from what they predict: one standard
+    deviation, robust. `held`: medians (cpu, gpu) by size; the fifteen nearest a crossing count. 0 without any.
+
+    Samples taken in a row differ less than those of another minute: the bootstrap sees the first only.
     """
-    apart = np.subtract.outer(draws, draws)
-    reach = max(float(np.percentile(np.abs(apart), BAND[1] - BAND[0])), BRACKET / 2 * log(2))
-    return n * exp(-reach), n * exp(reach)
+    at = [log(n) for n, _ in crossings(cpu, gpu)]
+    if not at or not held:
+        return 0.0
+    near = sorted(held, key=lambda n: min(abs(log(n) - x) for x in at))[:NEAREST]
+    apart = [log(held[n][0] / held[n][1]) - log(cpu.at(n) / gpu.at(n)) for n in near]
+    return 1.4826 * float(np.median(np.abs(apart)))
 
 
 def side_of(cpu: CostCurve, gpu: CostCurve, n: int, objective: Objective = "median") -> str:

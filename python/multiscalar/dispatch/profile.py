@@ -86,13 +86,16 @@ class Machine:
 
 @dataclass(frozen=True)
 class Profile:
-    """Curves by series, and the circumstances. `origin` says where it was read from."""
+    """Curves by series, and the circumstances. `hold_out` (regrets) and `wobble` go by the key of the CPU's series;
+    `origin` says where it was read from.
+    """
 
     machine: Machine
     measured_at: str
     curves: Mapping[Series, CostCurve]
     first_call_us: Mapping[str, float] = field(default_factory=dict)
     hold_out: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    wobble: Mapping[str, float] = field(default_factory=dict)
     unstable: bool = False
     notes: tuple[str, ...] = ()
     origin: str = ""
@@ -123,6 +126,7 @@ def to_json(profile: Profile) -> str:
         "notes": list(profile.notes),
         "first_call_us": {name: round(us, 3) for name, us in profile.first_call_us.items()},
         "hold_out": {name: {str(n): round(r, 5) for n, r in rows.items()} for name, rows in profile.hold_out.items()},
+        "wobble": {name: round(value, 6) for name, value in profile.wobble.items()},
         "series": [
             {
                 **asdict(series),
@@ -154,14 +158,15 @@ def from_json(text: str, origin: str) -> Profile:
         curves=dict(_series(_table(row, "series")) for row in rows),
         first_call_us=_numbers(table.get("first_call_us", {}), "first_call_us"),
         hold_out=_hold_out(_table(table.get("hold_out", {}), "hold_out")),
+        wobble=_numbers(table.get("wobble", {}), "wobble", 0),
         unstable=table.get("unstable") is True,
         notes=tuple(_text(note, "notes") for note in _list(table.get("notes", []), "notes", 64)),
         origin=origin,
     )
 
 
-def _numbers(value: object, name: str) -> dict[str, float]:
-    return {str(key): _number(number, name) for key, number in _table(value, name).items()}
+def _numbers(value: object, name: str, least: float = 1e-6) -> dict[str, float]:
+    return {str(key): _number(number, name, least) for key, number in _table(value, name).items()}
 
 
 def _hold_out(table: Mapping[str, Any]) -> dict[str, dict[int, float]]:

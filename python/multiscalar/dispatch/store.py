@@ -115,6 +115,7 @@ def save(profile: Profile) -> Path:
                     curves={**before.curves, **profile.curves},
                     first_call_us={**before.first_call_us, **profile.first_call_us},
                     hold_out={**before.hold_out, **profile.hold_out},
+                    wobble={**before.wobble, **profile.wobble},
                 )
             _write(path, to_json(profile))
     except OSError as error:

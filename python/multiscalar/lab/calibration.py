@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatch.calibrate import GRID_ROLE, HOLD_OUT
-from ..dispatch.model import Boundary, CostCurve, boundaries, regret, side_of
+from ..dispatch.calibrate import GRID_ROLE, HOLD_OUT, SIDES
+from ..dispatch.model import Boundary, CostCurve, boundaries, regret, side_of, wobble
 from .record import Cell, Measurements
 from .status import Status
 from .subject import Scope
@@ -74,12 +74,11 @@ def _judge(kind: _Kind, labels: Mapping[str, Any]) -> Iterator[Judged]:
             continue
         fit = CostCurve(cpu), CostCurve(kind.times[role, path])
         there, here = (kind.times.get((HOLD_OUT, name), {}) for name in (path, "cpu"))
-        regrets = {}
-        for n in sorted(there.keys() & here.keys()):
-            times = {"cpu": float(np.median(here[n])), "cuda": float(np.median(there[n]))}
-            regrets[n] = regret(times[side_of(*fit, n)], min(times.values()))
+        held = {n: (float(np.median(here[n])), float(np.median(there[n]))) for n in sorted(there.keys() & here.keys())}
+        regrets = {n: regret(pair[SIDES.index(side_of(*fit, n))], min(pair)) for n, pair in held.items()}
+        found = boundaries(*fit, wobble=wobble(*fit, held))
         curve, scope = (str(labels.get(name) or "") for name in ("curve", "scope"))
-        yield Judged(curve, scope, path, boundaries(*fit), regrets)
+        yield Judged(curve, scope, path, found, regrets)
 
 
 def regret_rows(found: Sequence[Judged]) -> list[tuple[str, ...]]:

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
+from ...dispatch.calibrate import HOLD_OUT
 from ..calibration import HEADER as REGRET_HEADER
 from ..calibration import judged, regret_rows
 from ..check import check
@@ -59,13 +60,13 @@ class Explained:
 
 
 def build_report(measurements: Measurements, title: str = "MSM benchmark") -> str:
-    """One HTML document, UTF-8, under 1 MB: strips are thinned until it is."""
+    """One HTML document, UTF-8, under 1 MB: strips are thinned until it is, and left out if that is not enough."""
     points = _MOST_POINTS
     while True:
         text = _render(measurements, title, points)
-        if len(text.encode()) <= _MOST_BYTES or points < 100:
+        if len(text.encode()) <= _MOST_BYTES or not points:
             return text
-        points //= 2
+        points = points // 4 if points >= 100 else 0
 
 
 def _render(measurements: Measurements, title: str, points: int) -> str:
@@ -114,7 +115,8 @@ def _group(name: str, members: Sequence[tuple[Row, Cell]], palette: dict[str, in
         if cpu in times and gpu in times
         for crossing in crossings(times[cpu], times[gpu], (cpu, gpu))
     ]
-    strip, note = strip_chart(owners, palette, f"strip{index}", points) if timed else ("", "")
+    strips = timed and points and owners[0].labels.get("role") != HOLD_OUT  # those have a table of their own
+    strip, note = strip_chart(owners, palette, f"strip{index}", points) if strips else ("", "")
     can_split = any(row.copy_us is not None and row.place != "cpu" and row.median_us for row in rows)
     return Group(
         title=name,
