@@ -53,6 +53,7 @@ class Bases:
         path: str | None,
         endomorphism: bool | None,
         stop: Callable[[], bool] | None,
+        first: int,
     ) -> tuple[bytes, bytes, bool, _Facts]: ...
 
 def prepare(

@@ -23,7 +23,7 @@ from .errors import CurveMismatchError, InputError, LengthError, OptionError, sh
 from .failures import translated
 from .intake import scalar_array
 from .point import Point
-from .settings import parse_size
+from .settings import parse_size, setting
 
 Limbs = npt.NDArray[np.uint64]
 
@@ -193,7 +193,7 @@ def multiples(curve: Curve, scalars: ScalarArray) -> PointArray:
     memory.require(len(logs) * 24 * curve.limbs, f"{len(logs):,} points of {curve.name}")
     out = np.empty((len(logs), 2, curve.limbs), dtype=np.uint64)
     with translated(curve):
-        _core.multiples(curve.name, logs, 0, out)
+        _core.multiples(curve.name, logs, setting("threads") or 0, out)
     return PointArray.unverified(out, curve, wanted=Check.SUBGROUP, checked=Check.SUBGROUP, logs=Listed(logs))
 
 

@@ -7,4 +7,5 @@ pub mod codec;
 pub mod curve;
 pub mod field;
 pub mod msm;
+pub mod published;
 pub mod staging;

@@ -15,6 +15,9 @@ use crate::interrupt::run;
 /// Terms from which a call may take longer than a signal should wait (about 10 ms), and gets a thread of its own.
 const LONG: usize = 1 << 12;
 
+/// The same for the plain oracle, which takes 200 µs a term.
+const LONG_REFERENCE: usize = 1 << 6;
+
 /// Limbs of points from which preparing them may take so long.
 const LONG_POINTS: usize = 1 << 16;
 
@@ -131,8 +134,8 @@ impl Bases {
         self.0.is_subgroup()
     }
 
-    /// The sum over the first len(scalars) bases; `kind` is full, montgomery, u64, u32, u16, u8 or bool.
-    #[pyo3(signature = (scalars, kind, threads, reduce, window, path, endomorphism, stop))]
+    /// The sum over len(scalars) bases from number `first` on; `kind` is full, montgomery, u64, u32, u16, u8 or bool.
+    #[pyo3(signature = (scalars, kind, threads, reduce, window, path, endomorphism, stop, first))]
     fn msm<'py>(
         &self,
         py: Python<'py>,
@@ -144,13 +147,15 @@ impl Bases {
         path: Option<&str>,
         endomorphism: Option<bool>,
         stop: Option<Py<PyAny>>,
+        first: usize,
     ) -> PyResult<Answer<'py>> {
         let operand = Operand::new(kind, scalars)?;
         let scalars = operand.scalars(kind)?;
         let path = path.map(|name| word("path", name, &Path::ALL.map(|path| (path.name(), path)))).transpose()?;
         let cancel = AtomicBool::new(false);
-        let options = Options { threads, window, path, endomorphism, reduce, cancel: Some(&cancel) };
-        let result = run(py, scalars.len() >= LONG, &cancel, stop, || self.0.msm(scalars, &options))?;
+        let options = Options { threads, window, path, endomorphism, reduce, first, cancel: Some(&cancel) };
+        let long = scalars.len() >= if path == Some(Path::Reference) { LONG_REFERENCE } else { LONG };
+        let result = run(py, long, &cancel, stop, || self.0.msm(scalars, &options))?;
         let (sum, stats) = result.map_err(from_msm)?;
         Ok((PyBytes::new(py, &sum.x), PyBytes::new(py, &sum.y), sum.is_infinity, facts(&stats)))
     }

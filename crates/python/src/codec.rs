@@ -52,9 +52,9 @@ pub fn encode<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (curve, points, format) = (curve(name)?, Input::<u64>::new(points)?, format_by_name(format)?);
     let limbs = points.as_slice();
-    let bytes = run(py, limbs.len() > LONG, &AtomicBool::new(false), None, || {
-        curve.encode(limbs, montgomery, format, compressed)
-    })?;
+    let cancel = AtomicBool::new(false);
+    let bytes =
+        run(py, limbs.len() > LONG, &cancel, None, || curve.encode(limbs, montgomery, format, compressed, &cancel))?;
     Ok(PyBytes::new(py, &bytes.map_err(from_codec)?))
 }
 

@@ -1,7 +1,7 @@
 //! Curves by name: one object-safe face over the core's generic functions.
 
 use std::marker::PhantomData;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use multiscalar_core::codec::{self, CodecError, Format};
 use multiscalar_core::curve::{Affine, CurveParams, tables};
@@ -73,7 +73,14 @@ pub trait AnyCurve: Send + Sync {
     /// Bytes of one encoded point.
     fn point_size(&self, format: Format, compressed: bool) -> Result<usize, CodecError>;
     /// The encodings of points, one after the other.
-    fn encode(&self, limbs: &[u64], montgomery: bool, format: Format, compressed: bool) -> Result<Vec<u8>, CodecError>;
+    fn encode(
+        &self,
+        limbs: &[u64],
+        montgomery: bool,
+        format: Format,
+        compressed: bool,
+        cancel: &AtomicBool,
+    ) -> Result<Vec<u8>, CodecError>;
     /// Writes the points that `data` encodes, canonical, to `out`.
     fn decode(
         &self,
@@ -84,8 +91,14 @@ pub trait AnyCurve: Send + Sync {
         cancel: &AtomicBool,
         out: &mut [u64],
     ) -> Result<(), CodecError>;
-    /// Writes coordinates in the other form to `out`; the index of the first value that is not below p otherwise.
-    fn convert(&self, values: &[u64], to_montgomery: bool, out: &mut [u64]) -> Result<(), usize>;
+    /// Writes the coordinates of points in the other form to `out`.
+    fn convert(
+        &self,
+        values: &[u64],
+        to_montgomery: bool,
+        out: &mut [u64],
+        cancel: &AtomicBool,
+    ) -> Result<(), MsmError>;
     /// Writes the affine points of projective sums, canonical, to `out`; the first one that is no point.
     fn normalize(&self, projective: &[u64], out: &mut [u64]) -> Option<usize>;
 }
@@ -105,17 +118,28 @@ impl<C: CurveParams<Field: Engines + PrimeField>> AnyCurve for Of<C> {
     fn point_size(&self, format: Format, compressed: bool) -> Result<usize, CodecError> {
         codec::point_size::<C>(format, compressed)
     }
-    fn encode(&self, limbs: &[u64], montgomery: bool, format: Format, compressed: bool) -> Result<Vec<u8>, CodecError> {
-        let count = <C::Field as Field>::Limbs::COUNT;
-        let coordinates = limbs.chunks_exact(count).enumerate().map(|(i, source)| {
-            let mut limbs = <C::Field as Field>::Limbs::ZERO;
-            limbs.as_mut().copy_from_slice(source);
-            let plain = C::Field::from_canonical(limbs).ok_or(CodecError::Coordinate { index: i / 2 })?;
-            Ok(if montgomery { C::Field::from_mont(limbs) } else { plain })
-        });
-        let coordinates: Vec<_> = coordinates.collect::<Result<_, CodecError>>()?;
-        let points: Vec<_> = coordinates.chunks_exact(2).map(|pair| Affine::<C> { x: pair[0], y: pair[1] }).collect();
-        codec::encode(format, compressed, &points)
+    fn encode(
+        &self,
+        limbs: &[u64],
+        montgomery: bool,
+        format: Format,
+        compressed: bool,
+        cancel: &AtomicBool,
+    ) -> Result<Vec<u8>, CodecError> {
+        let stride = 2 * <C::Field as Field>::Limbs::COUNT;
+        let size = codec::point_size::<C>(format, compressed)?;
+        let mut bytes = Vec::with_capacity(limbs.len() / stride * size);
+        for (block, limbs) in limbs.chunks(BLOCK * stride).enumerate() {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(CodecError::Cancelled);
+            }
+            let points = limbs.chunks_exact(stride).enumerate().map(|(i, limbs)| {
+                point::<C>(limbs, montgomery).ok_or(CodecError::Coordinate { index: block * BLOCK + i })
+            });
+            let points: Vec<_> = points.collect::<Result<_, _>>()?;
+            bytes.extend(codec::encode(format, compressed, &points)?);
+        }
+        Ok(bytes)
     }
     fn decode(
         &self,
@@ -127,16 +151,24 @@ impl<C: CurveParams<Field: Engines + PrimeField>> AnyCurve for Of<C> {
         out: &mut [u64],
     ) -> Result<(), CodecError> {
         let points = codec::decode::<C>(format, compressed, data, check, Some(cancel))?;
-        multiples::write(&points, out);
-        Ok(())
+        multiples::write(&points, out, cancel);
+        if cancel.load(Ordering::Relaxed) { Err(CodecError::Cancelled) } else { Ok(()) }
     }
-    fn convert(&self, values: &[u64], to_montgomery: bool, out: &mut [u64]) -> Result<(), usize> {
+    fn convert(
+        &self,
+        values: &[u64],
+        to_montgomery: bool,
+        out: &mut [u64],
+        cancel: &AtomicBool,
+    ) -> Result<(), MsmError> {
         let count = <C::Field as Field>::Limbs::COUNT;
         for (i, (source, target)) in values.chunks_exact(count).zip(out.chunks_exact_mut(count)).enumerate() {
-            let mut limbs = <C::Field as Field>::Limbs::ZERO;
-            limbs.as_mut().copy_from_slice(source);
-            let plain = C::Field::from_canonical(limbs).ok_or(i)?;
-            let converted = if to_montgomery { plain.to_mont() } else { C::Field::from_mont(limbs).to_canonical() };
+            if i.is_multiple_of(BLOCK) && cancel.load(Ordering::Relaxed) {
+                return Err(MsmError::Cancelled);
+            }
+            let value =
+                element::<C::Field>(source, !to_montgomery).ok_or(MsmError::CoordinateRange { index: i / 2 })?;
+            let converted = if to_montgomery { value.to_mont() } else { value.to_canonical() };
             target.copy_from_slice(converted.as_ref());
         }
         Ok(())
@@ -144,6 +176,22 @@ impl<C: CurveParams<Field: Engines + PrimeField>> AnyCurve for Of<C> {
     fn normalize(&self, projective: &[u64], out: &mut [u64]) -> Option<usize> {
         normalize::normalize::<C>(projective, out)
     }
+}
+
+/// Points that are encoded or converted between two looks at the cancellation flag.
+const BLOCK: usize = 1 << 12;
+
+/// The element with these limbs, if they are below the modulus.
+fn element<F: Field>(limbs: &[u64], montgomery: bool) -> Option<F> {
+    let mut value = F::Limbs::ZERO;
+    value.as_mut().copy_from_slice(limbs);
+    F::from_canonical(value).map(|plain| if montgomery { F::from_mont(value) } else { plain })
+}
+
+/// The point with these limbs, if both coordinates are below the modulus.
+fn point<C: CurveParams>(limbs: &[u64], montgomery: bool) -> Option<Affine<C>> {
+    let (x, y) = limbs.split_at(limbs.len() / 2);
+    Some(Affine { x: element(x, montgomery)?, y: element(y, montgomery)? })
 }
 
 /// The curve called `name`.

@@ -17,6 +17,16 @@ pub fn failure(kind: &'static str, index: Option<usize>, text: impl Into<String>
     Failure::new_err((kind, index, text.into()))
 }
 
+/// The package's own error for a fault in the package: for callers that translate no failures.
+pub fn internal(py: Python<'_>, text: &str) -> PyErr {
+    let errors = py.import("multiscalar.errors");
+    match errors.and_then(|errors| errors.getattr("InternalError")?.call1((format!("the native core failed: {text}"),)))
+    {
+        Ok(error) => PyErr::from_value(error),
+        Err(error) => error,
+    }
+}
+
 /// The failure that says what `error` says.
 pub fn from_msm(error: MsmError) -> PyErr {
     let (kind, index) = match error {

@@ -8,8 +8,11 @@ use pyo3::types::PyBytes;
 
 use crate::buffers::{Input, Output};
 use crate::curves::{AnyCurve, find};
-use crate::failure::failure;
+use crate::failure::{failure, from_msm};
 use crate::interrupt::run;
+
+/// Limbs of results from which the work may take so long that a signal should not wait for it.
+const LONG: usize = 1 << 15;
 
 /// The curve, or a failure: Python passes canonical names only.
 pub fn curve(name: &str) -> PyResult<&'static dyn AnyCurve> {
@@ -34,11 +37,11 @@ pub fn known_points(
 ) -> PyResult<()> {
     let (curve, a, b, mut out) = (curve(name)?, Input::<u64>::new(a)?, Input::<u64>::new(b)?, Output::new(out)?);
     let (out, cancel) = (out.as_slice(), AtomicBool::new(false));
-    let long = out.len() > 1 << 15;
+    let long = out.len() > LONG;
     run(py, long, &cancel, None, || curve.progression(a.as_slice(), b.as_slice(), out, &cancel))
 }
 
-/// Writes k_i G to `out`, uint64[n, 2, L]; `scalars` is uint64[n, 4].
+/// Writes k_i G to `out`, uint64[n, 2, L]; `scalars` is uint64[n, 4]; `threads` = 0 means one a core.
 #[pyfunction]
 pub fn multiples(
     py: Python<'_>,
@@ -63,8 +66,8 @@ pub fn convert(
 ) -> PyResult<()> {
     let (curve, values, mut out) = (curve(name)?, Input::<u64>::new(values)?, Output::new(out)?);
     let (values, out, cancel) = (values.as_slice(), out.as_slice(), AtomicBool::new(false));
-    let done = run(py, false, &cancel, None, || curve.convert(values, to_montgomery, out))?;
-    done.map_err(|i| failure("coordinate-range", Some(i / 2), "a coordinate is not below the field modulus"))
+    let long = values.len() > LONG;
+    run(py, long, &cancel, None, || curve.convert(values, to_montgomery, out, &cancel))?.map_err(from_msm)
 }
 
 /// The affine points of sums in projective Montgomery form: from `[n][3][L]` to `[n][2][L]` limbs as little-endian bytes;

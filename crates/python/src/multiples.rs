@@ -6,6 +6,8 @@
 //! it is part of the oracle.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, available_parallelism, scope};
 
 use multiscalar_core::curve::{Affine, CurveParams, Jacobian};
 use multiscalar_core::field::{Field, Limbs};
@@ -42,12 +44,17 @@ fn add_all<C: CurveParams>(left: &mut [Affine<C>], right: impl Fn(usize) -> Affi
     }
 }
 
-/// Writes points in canonical form.
-pub fn write<C: CurveParams>(points: &[Affine<C>], out: &mut [u64]) {
+/// Writes points in canonical form. Stops early once `cancel` is raised.
+pub fn write<C: CurveParams>(points: &[Affine<C>], out: &mut [u64], cancel: &AtomicBool) {
     let count = <C::Field as Field>::Limbs::COUNT;
-    for (point, target) in points.iter().zip(out.chunks_exact_mut(2 * count)) {
-        target[..count].copy_from_slice(point.x.to_canonical().as_ref());
-        target[count..].copy_from_slice(point.y.to_canonical().as_ref());
+    for (points, out) in points.chunks(BLOCK).zip(out.chunks_mut(BLOCK * 2 * count)) {
+        if cancel.load(Ordering::Relaxed) {
+            return;
+        }
+        for (point, target) in points.iter().zip(out.chunks_exact_mut(2 * count)) {
+            target[..count].copy_from_slice(point.x.to_canonical().as_ref());
+            target[count..].copy_from_slice(point.y.to_canonical().as_ref());
+        }
     }
 }
 
@@ -69,7 +76,7 @@ pub fn progression<C: CurveParams>(a: &[u64], b: &[u64], out: &mut [u64], cancel
         }
         step = Jacobian::from(step).double().to_affine();
     }
-    write(&points, out);
+    write(&points, out, cancel);
 }
 
 /// Tables T[w][d] = d 2^(w bits) G for 1 <= d < 2^bits, one after the other.
@@ -96,7 +103,8 @@ fn tables<C: CurveParams>(bits: usize) -> Vec<Vec<Affine<C>>> {
         .collect()
 }
 
-/// The points k_i G in canonical form, for integers k_i below 2^256. Stops early once `cancel` is raised.
+/// The points k_i G in canonical form, for integers k_i below 2^256, on up to `threads` threads (0: one a core) as far
+/// as the system grants them. Stops early once `cancel` is raised.
 pub fn multiples<C: CurveParams>(scalars: &[[u64; 4]], out: &mut [u64], threads: usize, cancel: &AtomicBool) {
     if scalars.is_empty() {
         return;
@@ -104,26 +112,25 @@ pub fn multiples<C: CurveParams>(scalars: &[[u64; 4]], out: &mut [u64], threads:
     let bits = if scalars.len() < 1 << 14 { 8 } else { 12 };
     let tables = tables::<C>(bits);
     let stride = 2 * <C::Field as Field>::Limbs::COUNT;
-    let share = scalars.len().div_ceil(threads.max(1)).next_multiple_of(BLOCK);
-    let fill = |scalars: &[[u64; 4]], out: &mut [u64]| {
-        for (scalars, out) in scalars.chunks(BLOCK).zip(out.chunks_mut(BLOCK * stride)) {
-            if cancel.load(Ordering::Relaxed) {
-                return;
-            }
+    let threads = if threads == 0 { available_parallelism().map_or(1, usize::from) } else { threads };
+    let helpers = threads.min(scalars.len().div_ceil(BLOCK)) - 1;
+    let blocks = Mutex::new(scalars.chunks(BLOCK).zip(out.chunks_mut(BLOCK * stride)));
+    let take = || blocks.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((scalars, out)) = take().filter(|_| !cancel.load(Ordering::Relaxed)) {
             let mut sums = vec![Affine::<C>::INFINITY; scalars.len()];
             for (w, table) in tables.iter().enumerate() {
                 add_all(&mut sums, |i| table[digit(&scalars[i], w * bits, bits)]);
             }
-            write(&sums, out);
+            write(&sums, out, cancel);
         }
     };
-    if scalars.len() <= share {
-        return fill(scalars, out);
-    }
-    std::thread::scope(|scope| {
-        for (scalars, out) in scalars.chunks(share).zip(out.chunks_mut(share * stride)) {
-            scope.spawn(|| fill(scalars, out));
+    scope(|threads| {
+        for _ in 0..helpers {
+            // Without another thread the blocks are done by those there are.
+            let _ = Builder::new().name("multiscalar".into()).spawn_scoped(threads, work);
         }
+        work();
     });
 }
 

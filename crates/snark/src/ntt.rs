@@ -4,9 +4,8 @@
 //! the forward transform with its output reversed and scaled, so one set of root tables serves both.
 //! Source: Cooley & Tukey 1965 in the ordering of Gentleman & Sande 1966.
 
-use std::sync::OnceLock;
-
 use ark_ff::{FftField, Field, One};
+use multiscalar_core::published::Published;
 use rayon::prelude::*;
 
 use crate::pool::GRAIN;
@@ -20,7 +19,7 @@ pub const MAX_LOG: u32 = 22;
 const LANES_FROM: usize = 32;
 
 /// Layer k: the powers 0 .. 2^k - 1 of the root of order 2^(k+1). Every domain size shares them.
-static LAYERS: [OnceLock<Vec<Fr>>; MAX_LOG as usize] = [const { OnceLock::new() }; MAX_LOG as usize];
+static LAYERS: [Published<Vec<Fr>>; MAX_LOG as usize] = [const { Published::new() }; MAX_LOG as usize];
 
 /// The root of unity of order 2^log that snarkVM uses: 22^((r-1)/2^47), squared 47 - log times.
 pub fn root_of_unity(log: u32) -> Fr {
@@ -32,7 +31,7 @@ pub fn root_of_unity(log: u32) -> Fr {
 }
 
 fn layer(log_half: u32) -> &'static [Fr] {
-    LAYERS[log_half as usize].get_or_init(|| {
+    LAYERS[log_half as usize].get(|| {
         let root = root_of_unity(log_half + 1);
         let mut power = Fr::one();
         (0..1usize << log_half)

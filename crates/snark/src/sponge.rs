@@ -3,10 +3,9 @@
 //! A permutation costs about 630 multiplications in Fq and is strictly serial (some 20 us).
 //! Source: Poseidon (eprint 2019/458); encodings as in snarkVM 4.12, against which they were verified.
 
-use std::sync::OnceLock;
-
 use ark_ec::AffineRepr;
 use ark_ff::{AdditiveGroup, BigInt, BigInteger, Field, PrimeField};
+use multiscalar_core::published::Published;
 
 use crate::grain::{FULL_ROUNDS, PARTIAL_ROUNDS, Parameters, WIDTH, parameters};
 use crate::points::G1;
@@ -25,7 +24,7 @@ pub const CHALLENGE_BITS: usize = 252;
 /// Bits of a challenge of the polynomial commitments.
 pub const SHORT_BITS: usize = 168;
 
-static PARAMETERS: OnceLock<Parameters> = OnceLock::new();
+static PARAMETERS: Published<Parameters> = Published::new();
 
 #[derive(Clone, Copy, Debug)]
 enum Mode {
@@ -130,7 +129,7 @@ impl Sponge {
     }
 
     fn permute(&mut self) {
-        let parameters = PARAMETERS.get_or_init(parameters);
+        let parameters = PARAMETERS.get(parameters);
         let partial = FULL_ROUNDS / 2..FULL_ROUNDS / 2 + PARTIAL_ROUNDS;
         for (round, constants) in parameters.round_constants.iter().enumerate() {
             for (s, c) in self.state.iter_mut().zip(constants) {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final, cast
 
 import numpy as np
@@ -49,7 +50,7 @@ def _kind(scalars: ScalarArray) -> str:
 class CpuBases:
     """Bases prepared for the native core."""
 
-    __slots__ = ("_bases", "_curve", "_points")
+    __slots__ = ("_bases", "_curve")
 
     def __init__(self, points: PointArray, options: PrepareOptions) -> None:
         self._curve = points.curve
@@ -64,7 +65,6 @@ class CpuBases:
                 options.isa,
                 options.threads or 0,
             )
-        self._points = points
 
     @property
     def curve(self) -> Curve:
@@ -83,14 +83,14 @@ class CpuBases:
         """One outcome a vector, see `Prepared.msm`."""
         if not options.own_bases:
             return [self._one(vector, options, len(vectors)) for vector in vectors]
-        points, outcomes, start = self._points.verified(), [], 0
-        for vector in vectors:
-            part = CpuBases(points[start : start + len(vector)], PrepareOptions(isa=self._bases.isa))
-            outcomes.append(part._one(vector, options, len(vectors)))
-            start += len(vector)
-        return outcomes
+        ends = accumulate(map(len, vectors))
+        return [
+            self._one(vector, options, len(vectors), end - len(vector))
+            for vector, end in zip(vectors, ends, strict=True)
+        ]
 
-    def _one(self, scalars: ScalarArray | DeviceArray, options: MsmOptions, batch: int) -> Outcome:
+    def _one(self, scalars: ScalarArray | DeviceArray, options: MsmOptions, batch: int, first: int = 0) -> Outcome:
+        """The sum over the bases from number `first` on."""
         _on_host(scalars)
         scalars = cast(ScalarArray, scalars)
         data = scalars.data
@@ -102,7 +102,7 @@ class CpuBases:
         try:
             x, y, is_infinity, facts = self._bases.msm(
                 data, kind, options.threads or 0, options.reduce, options.window, options.path,
-                options.endomorphism, options.stop,
+                options.endomorphism, options.stop, first,
             )  # fmt: skip
         except _core.Failure as failure:
             raise translate(failure, self._curve) from None

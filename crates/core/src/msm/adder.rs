@@ -4,6 +4,7 @@
 //! Cost: 5M + 1S an addition, plus one inversion a batch (Montgomery's trick: eprint 2008/199, section 3).
 
 use super::Isa;
+use crate::curve::{Affine, CurveParams};
 use crate::field::{Field, Limbs};
 
 /// A finite point in memory: packed little-endian 64-bit limbs, x then y, in the Montgomery domain of the adder
@@ -124,6 +125,14 @@ pub trait BatchAdder<F: Field>: Send + Sized {
         pairs: &[Pair],
         cancelled: &mut Vec<u32>,
     );
+}
+
+/// The point that a packed base or sum stands for, from the domain of the adder `A`.
+pub(super) fn exported<C: CurveParams, A: BatchAdder<C::Field>>(packed: Packed<C::Field>) -> Affine<C> {
+    let mut packed = [packed];
+    A::export(&mut packed);
+    let [Packed { x, y }] = packed;
+    Affine { x: C::Field::from_mont(x), y: C::Field::from_mont(y) }
 }
 
 /// Asks for the cache lines of a point before they are needed. The address may be any.

@@ -10,7 +10,7 @@
 //! affine batches of eprint 2022/1400.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::AtomicBool;
 
 use super::MsmError;
 use super::adder::{BatchAdder, Packed, Pair};
@@ -18,7 +18,7 @@ use super::buckets::Buckets;
 use super::combine::BitSums;
 use super::cost;
 use super::digits::Window;
-use super::options::Counts;
+use super::options::{self, Counts};
 use super::reduce;
 use super::terms::Terms;
 use crate::curve::CurveParams;
@@ -49,9 +49,7 @@ pub(super) fn cell<C: CurveParams, A: BatchAdder<C::Field>>(
     let mut digits = Vec::with_capacity(tile);
     let mut start = cell.terms.start;
     while start < cell.terms.end {
-        if cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            return Err(MsmError::Cancelled);
-        }
+        options::heed(cancel)?;
         let end = (start + tile).min(cell.terms.end);
         for (w, window) in windows.iter().enumerate() {
             digits.clear();

@@ -4,14 +4,14 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::adder::{BatchAdder, Packed};
+use super::adder::{BatchAdder, Packed, exported};
 use super::combine::{BitSums, combine};
 use super::cost::{Prices, Shape};
 use super::grid::Grid;
 use super::terms::{self, Rules, Terms};
 use super::{Counts, Engines, MsmError, Options, Path, Phases, Prepared, Scalars, Stats};
-use super::{bucket, cost, halves, pool, reference, straus};
-use crate::curve::{Affine, CurveParams};
+use super::{bucket, cost, halves, options, pool, reference, straus};
+use crate::curve::{Affine, CurveParams, Jacobian};
 use crate::field::{Field, Limbs};
 
 /// See `msm`; `A` is the adder of `bases.isa()`.
@@ -22,7 +22,14 @@ pub(super) fn run<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
 ) -> Result<(Affine<C>, Stats), MsmError> {
     let started = Instant::now();
     let threads = pool::threads(options.threads);
-    let rules = Rules { infinities: &bases.infinities, reduce: options.reduce, negate: bases.subgroup, threads };
+    let rules = Rules {
+        infinities: &bases.infinities,
+        first: options.first,
+        reduce: options.reduce,
+        negate: bases.subgroup,
+        threads,
+        cancel: options.cancel,
+    };
     let terms = terms::classify::<C::Scalar>(scalars, &rules)?;
     let splits = match options.endomorphism {
         Some(true) if !bases.subgroup => return Err(MsmError::PathUnavailable { reason: UNPROVEN }),
@@ -47,24 +54,30 @@ pub(super) fn run<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
         phases: Phases { scalars: started.elapsed(), ..Phases::default() },
         counts: Counts::default(),
     };
+    let bases = bases.bases.get(options.first..).unwrap_or_default();
     let sum = match stats.path {
         _ if terms.len() == 0 => Affine::INFINITY,
-        Path::Reference => by_reference(bases, &terms, &mut stats),
+        Path::Reference => by_reference::<C, A>(bases, &terms, options, &mut stats)?,
+        Path::Straus if terms.len() > straus::MOST_TERMS => {
+            return Err(MsmError::PathUnavailable { reason: TOO_MANY_FOR_STRAUS });
+        }
         Path::Straus if options.window.is_some_and(|window| window > straus::WIDEST) => {
             return Err(MsmError::Window { window: options.window.unwrap_or(0), most: straus::WIDEST });
         }
-        Path::Straus => by_straus::<C, A>(bases, &terms, splits, options, &mut stats),
+        Path::Straus => by_straus::<C, A>(bases, &terms, splits, options, &mut stats)?,
         Path::Bucket if choice.split => {
             stats.endomorphism = true;
-            let halves = halves::split::<C, A>(&bases.bases, &terms, choice.grid.threads);
+            let halves = halves::split::<C, A>(bases, &terms, choice.grid.threads, options.cancel)?;
             by_buckets::<C, A>(&halves.bases, &halves.terms, &choice.grid, options, &mut stats)?
         }
-        Path::Bucket => by_buckets::<C, A>(&bases.bases, &terms, &choice.grid, options, &mut stats)?,
+        Path::Bucket => by_buckets::<C, A>(bases, &terms, &choice.grid, options, &mut stats)?,
     };
     Ok((sum, stats))
 }
 
 const UNPROVEN: &str = "the endomorphism needs bases that are proven or asserted to be in the subgroup";
+
+const TOO_MANY_FOR_STRAUS: &str = "the path straus takes at most 16384 terms";
 
 /// A term's scalar at full length.
 fn full_length(limbs: &[u64]) -> [u64; 4] {
@@ -74,22 +87,29 @@ fn full_length(limbs: &[u64]) -> [u64; 4] {
 }
 
 fn by_straus<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
-    bases: &Prepared<C>,
+    bases: &[Packed<C::Field>],
     terms: &Terms<'_>,
     splits: bool,
     options: &Options<'_>,
     stats: &mut Stats,
-) -> Affine<C> {
+) -> Result<Affine<C>, MsmError> {
     let started = Instant::now();
     let (mut points, scalars): (Vec<_>, Vec<_>) = terms
         .range(0..terms.len())
-        .map(|(limbs, base)| (bases.bases[(base >> 1) as usize], (base & 1 == 1, full_length(limbs))))
+        .map(|(limbs, base)| (bases[(base >> 1) as usize], (base & 1 == 1, full_length(limbs))))
         .unzip();
     let sum = if terms.len() <= cost::MOST_WITHOUT_LANES {
         A::export(&mut points);
-        straus::msm::<C, <C::Field as Engines>::Scalar>(A::ISA, &points, &scalars, splits, options.window)
+        straus::msm::<C, <C::Field as Engines>::Scalar>(
+            A::ISA,
+            &points,
+            &scalars,
+            splits,
+            options.window,
+            options.cancel,
+        )?
     } else {
-        straus::msm::<C, A>(A::ISA, &points, &scalars, splits, options.window)
+        straus::msm::<C, A>(A::ISA, &points, &scalars, splits, options.window, options.cancel)?
     };
     stats.window = sum.window;
     stats.windows = sum.windows;
@@ -97,25 +117,26 @@ fn by_straus<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     stats.counts = sum.counts;
     let sum = sum.point.to_affine();
     stats.phases.buckets = started.elapsed();
-    sum
+    Ok(sum)
 }
 
-fn by_reference<C: CurveParams<Field: Engines>>(
-    bases: &Prepared<C>,
+fn by_reference<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
+    bases: &[Packed<C::Field>],
     terms: &Terms<'_>,
+    options: &Options<'_>,
     stats: &mut Stats,
-) -> Affine<C> {
+) -> Result<Affine<C>, MsmError> {
     let started = Instant::now();
-    let (points, scalars): (Vec<_>, Vec<_>) = terms
-        .range(0..terms.len())
-        .map(|(limbs, base)| {
-            let point = bases.point((base >> 1) as usize);
-            (if base & 1 == 1 { -point } else { point }, full_length(limbs))
-        })
-        .unzip();
-    let sum = reference::msm(&points, &scalars).to_affine();
+    let mut sum = Jacobian::INFINITY;
+    for (limbs, base) in terms.range(0..terms.len()) {
+        options::heed(options.cancel)?;
+        let point: Affine<C> = exported::<C, A>(bases[(base >> 1) as usize]);
+        let point = if base & 1 == 1 { -point } else { point };
+        sum = sum.add(&reference::msm(&[point], &[full_length(limbs)]));
+    }
+    let sum = sum.to_affine();
     stats.phases.buckets = started.elapsed();
-    sum
+    Ok(sum)
 }
 
 fn by_buckets<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(

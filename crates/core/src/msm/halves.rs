@@ -3,13 +3,13 @@
 //! Halves the windows and so the reduction and the chain of doublings; the additions stay as many. Pays for few terms.
 //! Cost: 1M a base and a split (`curve::endo`) a scalar, on all threads.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::adder::{BatchAdder, Packed};
 use super::packed_array::PackedArray;
-use super::pool;
 use super::terms::Terms;
+use super::{MsmError, options, pool};
 use crate::curve::{CurveParams, endo};
 use crate::field::limbs;
 
@@ -30,12 +30,13 @@ struct Chunk<'a, C: CurveParams> {
     signed: &'a mut [u32],
 }
 
-/// Splits terms over bases in the subgroup.
+/// Splits terms over bases in the subgroup. The only error is that of cancellation.
 pub(super) fn split<C: CurveParams, A: BatchAdder<C::Field>>(
     bases: &[Packed<C::Field>],
     terms: &Terms<'_>,
     threads: usize,
-) -> Halves<C> {
+    cancel: Option<&AtomicBool>,
+) -> Result<Halves<C>, MsmError> {
     let count = terms.len();
     let mut used = PackedArray::new(2 * count);
     let mut halves = vec![0; 4 * count];
@@ -49,14 +50,18 @@ pub(super) fn split<C: CurveParams, A: BatchAdder<C::Field>>(
         .collect();
     let longest = [AtomicU64::new(0), AtomicU64::new(0)];
     pool::run(threads, chunks.len(), &|i| {
+        if options::heed(cancel).is_err() {
+            return;
+        }
         let mut chunk = chunks[i].lock().unwrap_or_else(PoisonError::into_inner);
         let any = split_chunk::<C, A>(bases, terms, i * CHUNK, &mut chunk);
         longest[0].fetch_or(any as u64, Ordering::Relaxed);
         longest[1].fetch_or((any >> 64) as u64, Ordering::Relaxed);
     });
     drop(chunks);
+    options::heed(cancel)?;
     let bits = limbs::bit_length(&longest.map(AtomicU64::into_inner));
-    Halves { bases: used, terms: Terms::new(halves, 2, signed, bits) }
+    Ok(Halves { bases: used, terms: Terms::new(halves, 2, signed, bits) })
 }
 
 /// Splits the terms from `start` on; returns all magnitudes or-ed.

@@ -48,7 +48,7 @@ pub use subgroup::first_outside_subgroup;
 /// Most terms of one call: an index and its sign share 32 bits.
 pub const MOST_TERMS: usize = 1 << 30;
 
-/// The sum of s_i P_i over the first `scalars.len()` bases, in affine form, and how it was computed.
+/// The sum of s_i P_i over `scalars.len()` bases from `options.first` on, in affine form, and how it was computed.
 ///
 /// Errors: more scalars than bases, a scalar that is not below the group order (unless `reduce`), options that these
 /// inputs cannot honour, cancellation.
@@ -57,8 +57,9 @@ pub fn msm<C: CurveParams<Field: Engines>>(
     scalars: Scalars<'_>,
     options: &Options<'_>,
 ) -> Result<(Affine<C>, Stats), MsmError> {
-    if scalars.len() > bases.len() {
-        return Err(MsmError::Length { bases: bases.len(), scalars: scalars.len() });
+    let left = bases.len().saturating_sub(options.first);
+    if scalars.len() > left {
+        return Err(MsmError::Length { bases: left, scalars: scalars.len() });
     }
     if let Some(window) = options.window.filter(|w| !(1..=digits::WIDEST).contains(w)) {
         return Err(MsmError::Window { window, most: digits::WIDEST });

@@ -1,9 +1,9 @@
 //! What a caller may ask of an MSM, and what it reports back.
 
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
-use super::Isa;
+use super::{Isa, MsmError};
 
 /// How a sum is computed. The cost model chooses; tests and benchmarks may force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,8 +43,18 @@ pub struct Options<'a> {
     pub endomorphism: Option<bool>,
     /// Reduce scalars that are not below the group order instead of refusing them.
     pub reduce: bool,
+    /// The base of the first scalar; the others follow it.
+    pub first: usize,
     /// Checked at least every few milliseconds; once true, the call ends with `MsmError::Cancelled`.
     pub cancel: Option<&'a AtomicBool>,
+}
+
+/// `MsmError::Cancelled` once the flag is raised.
+pub(crate) fn heed(cancel: Option<&AtomicBool>) -> Result<(), MsmError> {
+    match cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        true => Err(MsmError::Cancelled),
+        false => Ok(()),
+    }
 }
 
 /// How a result was computed and what it cost.

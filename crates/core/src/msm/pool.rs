@@ -5,8 +5,10 @@
 //! pool of its own: it never touches a lock that a thread of the parent may have held.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::published::Published;
 
 /// Most threads that a call may use.
 pub(super) const MOST: usize = 256;
@@ -14,9 +16,9 @@ pub(super) const MOST: usize = 256;
 /// Threads for a request: 0 asks for one per core that this process may use.
 pub(crate) fn threads(requested: usize) -> usize {
     // Asking the system reads files of the control group, which takes longer than a small sum.
-    static AVAILABLE: OnceLock<usize> = OnceLock::new();
+    static AVAILABLE: Published<usize> = Published::new();
     match requested {
-        0 => *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(MOST)),
+        0 => *AVAILABLE.get(|| std::thread::available_parallelism().map_or(1, usize::from).min(MOST)),
         n => n.min(MOST),
     }
 }
@@ -104,29 +106,16 @@ struct State {
     idle: usize,
 }
 
-static CURRENT: AtomicPtr<Pool> = AtomicPtr::new(core::ptr::null_mut());
+static CURRENT: Published<Pool> = Published::new();
 
 impl Pool {
     /// The pool of this process.
     fn current() -> &'static Self {
-        loop {
-            let known = CURRENT.load(Ordering::Acquire);
-            // SAFETY: pools are leaked, so a pointer that was ever published stays valid.
-            if let Some(pool) = unsafe { known.as_ref() }
-                && pool.process == std::process::id()
-            {
-                return pool;
-            }
-            let fresh = Box::into_raw(Box::new(Self {
-                process: std::process::id(),
-                state: Mutex::default(),
-                offered: Condvar::new(),
-            }));
-            if CURRENT.compare_exchange(known, fresh, Ordering::AcqRel, Ordering::Acquire).is_err() {
-                // SAFETY: another thread published first; this one was never shared.
-                drop(unsafe { Box::from_raw(fresh) });
-            }
-        }
+        let process = std::process::id();
+        CURRENT.get_fitting(
+            |pool| pool.process == process,
+            || Self { process, state: Mutex::default(), offered: Condvar::new() },
+        )
     }
 
     /// Invites up to `helpers` workers, starting threads when too few are idle.

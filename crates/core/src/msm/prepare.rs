@@ -1,11 +1,11 @@
 //! Bases in the engine's own form: validated, packed, in the Montgomery domain of the chosen arithmetic.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use super::adder::{BatchAdder, Packed};
 use super::packed_array::PackedArray;
-use super::{Engines, Isa, MOST_TERMS, MsmError, first_outside_subgroup, pool};
+use super::{Engines, Isa, MOST_TERMS, MsmError, first_outside_subgroup, options, pool};
 use crate::curve::{Affine, CurveParams};
 use crate::field::{Field, Limbs};
 
@@ -80,18 +80,6 @@ impl<C: CurveParams<Field: Engines>> Prepared<C> {
     pub fn is_subgroup(&self) -> bool {
         self.subgroup
     }
-
-    /// The i-th base.
-    pub fn point(&self, i: usize) -> Affine<C> {
-        let mut base = [self.bases[i]];
-        match self.isa {
-            Isa::Scalar => <C::Field as Engines>::Scalar::export(&mut base),
-            Isa::Ifma256 => <C::Field as Engines>::Ifma256::export(&mut base),
-            Isa::Ifma512 => <C::Field as Engines>::Ifma512::export(&mut base),
-        }
-        let [Packed { x, y }] = base;
-        Affine { x: C::Field::from_mont(x), y: C::Field::from_mont(y) }
-    }
 }
 
 /// Validates points and packs them for the chosen arithmetic.
@@ -162,9 +150,7 @@ fn pack_chunk<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     first: usize,
     bases: &mut [Packed<C::Field>],
 ) -> Result<Vec<u32>, MsmError> {
-    if source.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-        return Err(MsmError::Cancelled);
-    }
+    options::heed(source.cancel)?;
     let count = <C::Field as Field>::Limbs::COUNT;
     let mut infinities = Vec::new();
     let points = source.limbs[2 * count * first..].chunks_exact(2 * count);

@@ -13,10 +13,12 @@
 //!
 //! One and two terms, too few for batches, go to `wnaf` where they may be split.
 
-use super::adder::{BatchAdder, Packed, Pair};
+use core::sync::atomic::AtomicBool;
+
+use super::adder::{BatchAdder, Packed, Pair, exported};
 use super::chain::{self, Step};
 use super::cost::{self, Prices};
-use super::{Counts, Engines, Isa, wnaf};
+use super::{Counts, Engines, Isa, MsmError, options, wnaf};
 use crate::curve::{Affine, CurveParams, Jacobian, endo};
 use crate::field::{Field, Limbs, limbs};
 
@@ -25,6 +27,12 @@ const BATCH: usize = 1024;
 
 /// Widest digits: beyond this the tables outgrow any use.
 pub const WIDEST: u32 = 10;
+
+/// Most terms of a call: the path is for a few, and from some hundred on buckets take less time and memory.
+pub const MOST_TERMS: usize = 1 << 14;
+
+/// Most multiples in all tables together: 96 MiB of the widest points.
+const MOST_MULTIPLES: usize = 1 << 20;
 
 /// A sum and how it was computed.
 pub struct Sum<C: CurveParams> {
@@ -48,17 +56,20 @@ pub type SignedScalar = (bool, [u64; 4]);
 /// Works for points of any order: a base that meets infinity among its own small multiples is done by double-and-add.
 ///
 /// `isa` is for the chain; batches are added by `A`, which owns the domain of the bases.
+///
+/// Errors: tables that would hold too much, cancellation.
 pub fn msm<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
     isa: Isa,
     bases: &[Packed<C::Field>],
     scalars: &[SignedScalar],
     endomorphism: bool,
     window: Option<u32>,
-) -> Sum<C> {
+    cancel: Option<&AtomicBool>,
+) -> Result<Sum<C>, MsmError> {
     if endomorphism && window.is_none() && bases.len() <= cost::MOST_WITHOUT_LANES {
         let points: Vec<_> = bases.iter().map(|&base| exported::<C, A>(base)).collect();
         let (point, counts) = wnaf::msm(isa, &points, scalars);
-        return Sum { point, window: wnaf::WIDTH, windows: 0, endomorphism, counts };
+        return Ok(Sum { point, window: wnaf::WIDTH, windows: 0, endomorphism, counts });
     }
     let parts = Parts::new::<C>(scalars, endomorphism);
     let half_bits = (parts.per_scalar == 2).then_some(parts.bits);
@@ -70,24 +81,25 @@ pub fn msm<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
         window,
     );
     let windows = parts.bits / window + 1;
-    let mut batch = Batch {
-        adder: A::new(BATCH),
-        pairs: Vec::with_capacity(BATCH),
-        cancelled: Vec::new(),
-        counts: Counts::default(),
-    };
+    if parts.parts.len() << (window - 1) > MOST_MULTIPLES {
+        return Err(MsmError::PathUnavailable { reason: TOO_WIDE });
+    }
+    let mut batch = Batch::new(A::new(BATCH), cancel);
     let image = (parts.per_scalar == 2).then_some(C::ENDOMORPHISM.beta);
-    let table = Table::new(bases, window, image, &mut batch);
-    let mut columns = Columns::new(&parts, window, windows, &table, &mut batch);
-    columns.collapse(&mut batch);
+    let table = Table::new(bases, window, image, &mut batch)?;
+    let mut columns = Columns::new(&parts, window, windows, &table, &mut batch)?;
+    columns.collapse(&mut batch)?;
     let mut point = combine::<C, A>(isa, &columns, window, &mut batch.counts);
     for &term in &table.short_orders {
+        options::heed(cancel)?;
         let (negative, magnitude) = scalars[term];
         let product = exported::<C, A>(bases[term]).mul_limbs(&magnitude);
         point = point.add(&if negative { -product } else { product });
     }
-    Sum { point, window, windows, endomorphism: parts.per_scalar == 2, counts: batch.counts }
+    Ok(Sum { point, window, windows, endomorphism: parts.per_scalar == 2, counts: batch.counts })
 }
+
+const TOO_WIDE: &str = "the tables of this width would hold more than 2^20 multiples: choose a narrower window";
 
 /// The scalars in one or two parts each.
 struct Parts {
@@ -132,7 +144,12 @@ struct Table<F: Field> {
 
 impl<F: Field> Table<F> {
     /// `image` is the factor of x that phi applies, where images are wanted.
-    fn new<A: BatchAdder<F>>(bases: &[Packed<F>], window: u32, image: Option<F>, batch: &mut Batch<A>) -> Self {
+    fn new<A: BatchAdder<F>>(
+        bases: &[Packed<F>],
+        window: u32,
+        image: Option<F>,
+        batch: &mut Batch<'_, A>,
+    ) -> Result<Self, MsmError> {
         let size = 1usize << (window - 1);
         let mut entries = vec![Packed::EMPTY; bases.len() * size * (1 + usize::from(image.is_some()))];
         let rows = bases.len() * size;
@@ -153,7 +170,7 @@ impl<F: Field> Table<F> {
             }
             let row = entries.as_mut_ptr();
             // SAFETY: destinations are the upper halves of the rows as far as they go, sources the lower ones.
-            unsafe { batch.add(row, row) };
+            unsafe { batch.add(row, row) }?;
             short_orders.extend(batch.cancelled.drain(..).map(|entry| entry as usize / size));
             short_orders.sort_unstable();
             short_orders.dedup();
@@ -162,7 +179,7 @@ impl<F: Field> Table<F> {
             entries.copy_within(..rows, rows);
             A::scale_x(&mut entries[rows..], beta);
         }
-        Self { entries, size, images: rows, short_orders }
+        Ok(Self { entries, size, images: rows, short_orders })
     }
 
     /// Index of digit·(part p of base t), for digit ≥ 1.
@@ -189,7 +206,13 @@ enum State {
 
 impl<F: Field> Columns<F> {
     /// Reads the digits and adds table entries in pairs: the first level of the trees.
-    fn new<A: BatchAdder<F>>(parts: &Parts, window: u32, windows: u32, table: &Table<F>, batch: &mut Batch<A>) -> Self {
+    fn new<A: BatchAdder<F>>(
+        parts: &Parts,
+        window: u32,
+        windows: u32,
+        table: &Table<F>,
+        batch: &mut Batch<'_, A>,
+    ) -> Result<Self, MsmError> {
         let stride = parts.parts.len().div_ceil(2);
         let mut columns = Self {
             sums: vec![Packed::EMPTY; stride * windows as usize],
@@ -220,13 +243,13 @@ impl<F: Field> Columns<F> {
             *length += usize::from(odd);
         }
         // SAFETY: every place got at most one pair, places and entries are in bounds.
-        unsafe { batch.add(columns.sums.as_mut_ptr(), table.entries.as_ptr()) };
+        unsafe { batch.add(columns.sums.as_mut_ptr(), table.entries.as_ptr()) }?;
         columns.mark_cancelled(batch);
-        columns
+        Ok(columns)
     }
 
     /// Halves every column until one sum is left in each.
-    fn collapse<A: BatchAdder<F>>(&mut self, batch: &mut Batch<A>) {
+    fn collapse<A: BatchAdder<F>>(&mut self, batch: &mut Batch<'_, A>) -> Result<(), MsmError> {
         while self.lengths.iter().any(|&length| length > 1) {
             for (j, length) in self.lengths.iter_mut().enumerate() {
                 let (first, half) = (j * self.stride, length.div_ceil(2));
@@ -241,12 +264,13 @@ impl<F: Field> Columns<F> {
             }
             let sums = self.sums.as_mut_ptr();
             // SAFETY: destinations lie in the lower halves of the columns, sources in the upper ones.
-            unsafe { batch.add(sums, sums) };
+            unsafe { batch.add(sums, sums) }?;
             self.mark_cancelled(batch);
         }
+        Ok(())
     }
 
-    fn mark_cancelled<A>(&mut self, batch: &mut Batch<A>) {
+    fn mark_cancelled<A>(&mut self, batch: &mut Batch<'_, A>) {
         for place in batch.cancelled.drain(..) {
             self.states[place as usize] = State::Infinite;
         }
@@ -261,12 +285,6 @@ impl<F: Field> Columns<F> {
             Some(State::Negative) => -exported::<C, A>(self.sums[place]),
         }
     }
-}
-
-fn exported<C: CurveParams, A: BatchAdder<C::Field>>(point: Packed<C::Field>) -> Affine<C> {
-    let mut point = [point];
-    A::export(&mut point);
-    Affine { x: C::Field::from_mont(point[0].x), y: C::Field::from_mont(point[0].y) }
 }
 
 /// The digits of a magnitude in [-2^(w-1) + 1, 2^(w-1)], least first.
@@ -296,28 +314,38 @@ fn combine<C: CurveParams<Field: Engines>, A: BatchAdder<C::Field>>(
 }
 
 /// An adder with the pairs that wait for it.
-struct Batch<A> {
+struct Batch<'a, A> {
     adder: A,
     pairs: Vec<Pair>,
     cancelled: Vec<u32>,
     counts: Counts,
+    /// The caller's wish to end.
+    cancel: Option<&'a AtomicBool>,
 }
 
-impl<A> Batch<A> {
-    /// Adds all waiting pairs; `cancelled` then holds the places that are infinity.
+impl<'a, A> Batch<'a, A> {
+    fn new(adder: A, cancel: Option<&'a AtomicBool>) -> Self {
+        let pairs = Vec::with_capacity(BATCH);
+        Self { adder, pairs, cancelled: Vec::new(), counts: Counts::default(), cancel }
+    }
+
+    /// Adds all waiting pairs; `cancelled` then holds the places that are infinity. The only error is that of
+    /// cancellation.
     ///
     /// # Safety
     /// As [`BatchAdder::add`], for the pairs taken together.
-    unsafe fn add<F: Field>(&mut self, sums: *mut Packed<F>, sources: *const Packed<F>)
+    unsafe fn add<F: Field>(&mut self, sums: *mut Packed<F>, sources: *const Packed<F>) -> Result<(), MsmError>
     where
         A: BatchAdder<F>,
     {
         for pairs in self.pairs.chunks(BATCH) {
+            options::heed(self.cancel)?;
             // SAFETY: the caller's contract holds for every part of the list.
             unsafe { self.adder.add(sums, sources, pairs, &mut self.cancelled) };
             self.counts.additions += pairs.len() as u64;
             self.counts.inversions += 1;
         }
         self.pairs.clear();
+        Ok(())
     }
 }

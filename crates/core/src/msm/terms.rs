@@ -4,11 +4,12 @@
 //! Plain arrays of uniform scalars are read in place; anything else is copied once.
 
 use core::ops::Range;
+use core::sync::atomic::AtomicBool;
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use super::digits::Window;
-use super::{MsmError, Scalars, pool};
+use super::{MsmError, Scalars, options, pool};
 use crate::field::{PrimeField, limbs};
 
 /// Scalars with the bases they belong to.
@@ -69,22 +70,30 @@ impl<'a> Terms<'a> {
 /// What to do with the scalars, and which of them belong to nothing.
 #[derive(Clone, Copy)]
 pub(super) struct Rules<'a> {
-    /// Indices of bases at infinity, ascending.
+    /// Indices of bases at infinity, ascending; counted from a base before or at that of the first scalar.
     pub(super) infinities: &'a [u32],
+    /// Index of the base of the first scalar, counted like those.
+    pub(super) first: usize,
     /// Reduce scalars that are not below the group order instead of refusing them.
     pub(super) reduce: bool,
     /// r P = O is known for every base, so s P = -(r - s) P.
     pub(super) negate: bool,
     /// Threads that may be used.
     pub(super) threads: usize,
+    /// Once true, classifying ends with `MsmError::Cancelled`.
+    pub(super) cancel: Option<&'a AtomicBool>,
 }
 
 impl Rules<'_> {
     #[inline(always)]
     fn drops(&self, i: usize, scalar: &[u64; 4]) -> bool {
-        *scalar == [0; 4] || (!self.infinities.is_empty() && self.infinities.binary_search(&(i as u32)).is_ok())
+        *scalar == [0; 4]
+            || (!self.infinities.is_empty() && self.infinities.binary_search(&((self.first + i) as u32)).is_ok())
     }
 }
+
+/// Scalars that are read at a time, and between two looks at the cancellation flag.
+const CHUNK: usize = 1 << 12;
 
 /// What the first pass over the scalars finds.
 #[derive(Clone, Copy, Default)]
@@ -105,6 +114,7 @@ impl Survey {
         range: Range<usize>,
         rules: &Rules<'_>,
     ) -> Result<Self, MsmError> {
+        options::heed(rules.cancel)?;
         let mut survey = Self::default();
         for i in range {
             let given = scalars.get::<S>(i, rules.reduce)?;
@@ -135,7 +145,6 @@ impl Survey {
 
     /// The survey of all scalars, on several threads if there are many; errors name the first bad scalar.
     fn of_all<S: PrimeField<Limbs = [u64; 4]>>(scalars: &Scalars<'_>, rules: &Rules<'_>) -> Result<Self, MsmError> {
-        const CHUNK: usize = 1 << 12;
         let chunks = scalars.len().div_ceil(CHUNK);
         let surveys: Vec<Mutex<Option<Result<Self, MsmError>>>> = (0..chunks).map(|_| Mutex::default()).collect();
         pool::run(rules.threads, chunks, &|chunk| {
@@ -170,7 +179,7 @@ pub(super) fn classify<'a, S: PrimeField<Limbs = [u64; 4]>>(
         Some((limbs, stride)) if !shorten && !rules.reduce && survey.terms == scalars.len() => {
             Terms { limbs: limbs.into(), stride, bases: Vec::new(), bits, dense: 0 }
         }
-        _ => copied::<S>(scalars, rules, survey.terms, shorten.then_some(short_bits), bits),
+        _ => copied::<S>(scalars, rules, survey.terms, shorten.then_some(short_bits), bits)?,
     };
     let dense = survey.total_bits.div_ceil(u64::from(bits.max(1))) as usize;
     // Uniform scalars are a bit shorter than the longest on average.
@@ -185,12 +194,15 @@ fn copied<'a, S: PrimeField<Limbs = [u64; 4]>>(
     count: usize,
     shortened: Option<u32>,
     bits: u32,
-) -> Terms<'a> {
+) -> Result<Terms<'a>, MsmError> {
     let bits = shortened.unwrap_or(bits);
     let stride = (bits as usize).div_ceil(64).max(1);
     let mut limbs = Vec::with_capacity(count * stride);
     let mut bases = Vec::with_capacity(count);
     for i in 0..scalars.len() {
+        if i.is_multiple_of(CHUNK) {
+            options::heed(rules.cancel)?;
+        }
         // The survey has seen every scalar, so none is refused any more.
         let Ok(given) = scalars.get::<S>(i, rules.reduce) else { continue };
         if rules.drops(i, &given) {
@@ -200,5 +212,5 @@ fn copied<'a, S: PrimeField<Limbs = [u64; 4]>>(
         limbs.extend_from_slice(&scalar[..stride]);
         bases.push((i as u32) << 1 | flip as u32);
     }
-    Terms::new(limbs, stride, bases, bits)
+    Ok(Terms::new(limbs, stride, bases, bits))
 }

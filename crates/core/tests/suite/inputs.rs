@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use multiscalar_core::curve::{Affine, CurveParams, tables};
 use multiscalar_core::field::{Field, PrimeField, limbs};
 use multiscalar_core::msm::{
-    self, Check, Engines, Isa, MsmError, Options, Path, Points, PrepareOptions, Scalars, reference,
+    self, Check, Engines, Isa, MsmError, Options, Path, Points, PrepareOptions, Scalars, reference, straus,
 };
 
-use crate::support::{Random, expected, isas, known, limbs as raw, prepared, run};
+use crate::support::{Random, asserted_subgroup, expected, isas, known, limbs as raw, prepared, run};
 
 type Curve = tables::bls12_377::G1;
 type Scalar = <Curve as CurveParams>::Scalar;
@@ -88,9 +88,63 @@ fn refusals() {
     }
     let refused = error(Options { endomorphism: Some(true), ..Options::default() });
     assert!(matches!(refused, MsmError::PathUnavailable { .. }));
+}
+
+#[test]
+fn every_path_heeds_the_flag() {
     let cancelled = AtomicBool::new(true);
-    let options = Options { path: Some(Path::Bucket), cancel: Some(&cancelled), ..Options::default() };
-    assert_eq!(error(options), MsmError::Cancelled);
+    let (points, _) = known::<Curve>(3);
+    let bases = asserted_subgroup(&points, Isa::best());
+    for path in Path::ALL {
+        for endomorphism in [None, Some(true)] {
+            let options = Options { path: Some(path), endomorphism, cancel: Some(&cancelled), ..Options::default() };
+            let refused = run(&bases, &[[1, 2, 3, 0]; 3], &options).unwrap_err();
+            assert_eq!(refused, MsmError::Cancelled, "{path:?}");
+        }
+    }
+}
+
+/// Tables of Straus grow as n 2^w, and their indices have 31 bits: what would not fit is refused before it is made.
+#[test]
+fn straus_is_for_few_terms() {
+    let most = straus::MOST_TERMS;
+    let bases = asserted_subgroup(&vec![Affine::<Curve>::GENERATOR; most + 1], Isa::best());
+    let scalars = vec![[1, 0, 0, 0]; most + 1];
+    let with = |n: usize, window| {
+        run(&bases, &scalars[..n], &Options { path: Some(Path::Straus), window, ..Options::default() })
+    };
+    let (sum, stats) = with(most, None).unwrap();
+    assert_eq!((sum, stats.path), (Affine::GENERATOR.mul_limbs(&[most as u64]).to_affine(), Path::Straus));
+    assert!(matches!(with(most + 1, None).unwrap_err(), MsmError::PathUnavailable { .. }));
+    assert!(matches!(with(most, Some(8)).unwrap_err(), MsmError::PathUnavailable { .. }));
+    assert_eq!(with(40, Some(10)).unwrap().0, Affine::GENERATOR.mul_limbs(&[40]).to_affine());
+}
+
+/// Scalars may start at any base; infinities before and after it are found where they are.
+#[test]
+fn parts_of_the_bases() {
+    let (mut points, mut logarithms) = known::<Curve>(300);
+    for i in [0, 7, 99, 100, 150, 299] {
+        (points[i], logarithms[i]) = (Affine::INFINITY, Scalar::ZERO);
+    }
+    let mut random = Random(14);
+    let scalars: Vec<_> = (0..300).map(|_| random.scalar::<Scalar>()).collect();
+    for isa in isas() {
+        for bases in [prepared(&points, isa), asserted_subgroup(&points, isa)] {
+            for (first, n) in [(0, 300), (1, 299), (100, 1), (101, 2), (98, 60), (200, 100), (300, 0)] {
+                let expected = expected::<Curve>(&logarithms[first..first + n], &scalars[..n]);
+                for path in Path::ALL.map(Some).into_iter().chain([None]) {
+                    let (sum, _) = run(&bases, &scalars[..n], &Options { first, path, ..Options::default() }).unwrap();
+                    assert_eq!(sum, expected, "{isa:?} {path:?} {first} {n}");
+                }
+            }
+            let beyond = run(&bases, &scalars[..2], &Options { first: 299, ..Options::default() }).unwrap_err();
+            assert_eq!(beyond, MsmError::Length { bases: 1, scalars: 2 });
+            let beyond = run(&bases, &scalars[..1], &Options { first: usize::MAX, ..Options::default() }).unwrap_err();
+            assert_eq!(beyond, MsmError::Length { bases: 0, scalars: 1 });
+            assert!(run(&bases, &[], &Options { first: usize::MAX, ..Options::default() }).is_ok());
+        }
+    }
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Straus against the reference: every width, with and without the endomorphism, and the inputs that break addition.
 
+use std::sync::atomic::AtomicBool;
+
 use multiscalar_core::curve::{Affine, CurveParams, tables};
 use multiscalar_core::field::{Field, Limbs, PrimeField, limbs};
 use multiscalar_core::msm::adder::{BatchAdder, Packed};
 use multiscalar_core::msm::scalar_adder::ScalarAdder;
-use multiscalar_core::msm::{Engines, Isa, reference, straus};
+use multiscalar_core::msm::{Engines, Isa, MsmError, reference, straus};
 
 struct Random(u64);
 
@@ -40,8 +42,11 @@ fn check<C: CurveParams<Field: Engines>>(
     let minus: Vec<_> = scalars.iter().map(|&scalar| (true, scalar)).collect();
     let expected = reference::msm(points, scalars);
     for isa in [Isa::Scalar, Isa::best()] {
-        let sum = straus::msm::<C, ScalarAdder<C::Field>>(isa, &bases, &plus, endomorphism, window);
-        let negative = straus::msm::<C, ScalarAdder<C::Field>>(isa, &bases, &minus, endomorphism, window);
+        let sum = |scalars: &[_]| {
+            straus::msm::<C, ScalarAdder<C::Field>>(isa, &bases, scalars, endomorphism, window, None)
+                .expect("small tables")
+        };
+        let (sum, negative) = (sum(&plus), sum(&minus));
         let case = format!("{} {} terms, {window:?}, {}", C::NAME, points.len(), isa.name());
         assert!(negative.point == -sum.point, "{case}, negated");
         assert!(sum.point == expected, "{case}");
@@ -114,6 +119,23 @@ macro_rules! every_curve {
 }
 
 every_curve!(bn254, bls12_377, bls12_381);
+
+#[test]
+fn batches_heed_the_flag() {
+    type C = tables::bn254::G1;
+    let mut bases = vec![Packed { x: Affine::<C>::GENERATOR.x.to_mont(), y: Affine::<C>::GENERATOR.y.to_mont() }; 9];
+    ScalarAdder::import(&mut bases);
+    let cancelled = AtomicBool::new(true);
+    let sum = straus::msm::<C, ScalarAdder<_>>(
+        Isa::Scalar,
+        &bases,
+        &[(false, [7, 0, 0, 0]); 9],
+        false,
+        None,
+        Some(&cancelled),
+    );
+    assert_eq!(sum.err(), Some(MsmError::Cancelled));
+}
 
 #[test]
 fn points_of_small_order() {

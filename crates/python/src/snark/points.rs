@@ -38,7 +38,7 @@ fn each_point<const N: usize>(
     if !rest.is_empty() {
         return Err(PyValueError::new_err(format!("{} bytes are no whole number of {N}-byte points", data.len())));
     }
-    work(py, threads, || points::read_all(chunks, |chunk| read(chunk))).map_err(refused)
+    work(py, threads, || points::read_all(chunks, |chunk| read(chunk)))?.map_err(refused)
 }
 
 /// Compressed points into `out`; each is checked to lie in the subgroup.
@@ -106,7 +106,7 @@ fn pairing_product_is_one(
 ) -> PyResult<bool> {
     let g1 = read_points(&View::new(g1, false)?)?;
     let g2: Vec<G2> = g2.iter().map(|point| point.0).collect();
-    work(py, threads, || points::pairing_product_is_one(&g1, &g2)).map_err(refused)
+    work(py, threads, || points::pairing_product_is_one(&g1, &g2))?.map_err(refused)
 }
 
 /// out[i] = base * k[i] for a vector k in Montgomery form: what a seeded setup is made of.
@@ -124,7 +124,7 @@ fn multiples(
         return Err(PyValueError::new_err(format!("one base is needed, not {}", base.len())));
     };
     let scalars = scalars.scalars();
-    let found = work(py, threads, || points::fixed_base_multiples(base, scalars));
+    let found = work(py, threads, || points::fixed_base_multiples(base, scalars))?;
     write_points(&found, out)
 }
 

@@ -15,7 +15,7 @@ macro_rules! changes_by {
             let b = View::new(b, false)?;
             let mut a = Target::new(a, &[&b])?;
             let (a, b) = (a.scalars(), b.scalars());
-            work_on(py, a.len(), threads, || $op(a, b)).map_err(refused)
+            work_on(py, a.len(), threads, || $op(a, b))?.map_err(refused)
         }
     )*};
 }
@@ -35,7 +35,7 @@ macro_rules! changes {
             let mut target = Target::new($a, &[])?;
             $(let $arg = scalar($arg)?;)*
             let $a = target.limbs();
-            work_on(py, $a.len(), threads, || $body).map_err(refused)
+            work_on(py, $a.len(), threads, || $body)?.map_err(refused)
         }
     )*};
 }
@@ -69,7 +69,7 @@ fn add_scaled(py: Python<'_>, a: &Bound<'_, PyAny>, k: &[u8], b: &Bound<'_, PyAn
     let b = View::new(b, false)?;
     let (mut a, k) = (Target::new(a, &[&b])?, scalar(k)?);
     let (a, b) = (a.scalars(), b.scalars());
-    work_on(py, a.len(), threads, || vector::add_scaled(a, k, b)).map_err(refused)
+    work_on(py, a.len(), threads, || vector::add_scaled(a, k, b))?.map_err(refused)
 }
 
 /// Sum of a[i] * b[i].
@@ -82,7 +82,7 @@ fn dot<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (a, b) = (View::new(a, false)?, View::new(b, false)?);
     let (a, b) = (a.scalars(), b.scalars());
-    let sum = work_on(py, a.len(), threads, || vector::dot(a, b)).map_err(refused)?;
+    let sum = work_on(py, a.len(), threads, || vector::dot(a, b))?.map_err(refused)?;
     Ok(scalar_bytes(py, &[sum]))
 }
 
@@ -91,7 +91,7 @@ fn dot<'py>(
 fn evaluate<'py>(py: Python<'py>, p: &Bound<'_, PyAny>, z: &[u8], threads: usize) -> PyResult<Bound<'py, PyBytes>> {
     let (p, z) = (View::new(p, false)?, scalar(z)?);
     let p = p.scalars();
-    let value = work_on(py, p.len(), threads, || poly::evaluate(p, z));
+    let value = work_on(py, p.len(), threads, || poly::evaluate(p, z))?;
     Ok(scalar_bytes(py, &[value]))
 }
 
@@ -105,7 +105,7 @@ fn divide_linear<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (mut p, z) = (Target::new(p, &[])?, scalar(z)?);
     let p = p.scalars();
-    let value = work_on(py, p.len(), threads, || poly::divide_linear(p, z));
+    let value = work_on(py, p.len(), threads, || poly::divide_linear(p, z))?;
     Ok(scalar_bytes(py, &[value]))
 }
 
@@ -114,7 +114,7 @@ fn divide_linear<'py>(
 fn divide_vanishing(py: Python<'_>, p: &Bound<'_, PyAny>, n: usize, threads: usize) -> PyResult<()> {
     let mut p = Target::new(p, &[])?;
     let p = p.scalars();
-    work_on(py, p.len(), threads, || poly::divide_vanishing(p, n)).map_err(refused)
+    work_on(py, p.len(), threads, || poly::divide_vanishing(p, n))?.map_err(refused)
 }
 
 /// The root of unity of order 2^log.
@@ -147,7 +147,7 @@ impl Sparse {
         let x = View::new(x, false)?;
         let mut out = Target::new(out, &[&x])?;
         let (x, out) = (x.scalars(), out.scalars());
-        work(py, threads, || self.0.multiply(x, out)).map_err(refused)
+        work(py, threads, || self.0.multiply(x, out))?.map_err(refused)
     }
 }
 

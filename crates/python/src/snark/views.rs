@@ -6,6 +6,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::failure::internal;
+use crate::interrupt::caught;
+
 /// The exception that says what was refused.
 pub(super) fn refused(error: Refused) -> PyErr {
     PyValueError::new_err(error.0)
@@ -98,12 +101,17 @@ pub(super) fn scalar_bytes<'py>(py: Python<'py>, values: &[Fr]) -> Bound<'py, Py
     PyBytes::new(py, &bytes)
 }
 
-/// Work on vectors, without the GIL.
-pub(super) fn work<T: Send>(py: Python<'_>, threads: usize, task: impl FnOnce() -> T + Send) -> T {
-    py.detach(|| pool::with_threads(threads, task))
+/// Work on vectors, without the GIL; a panic becomes an error.
+pub(super) fn work<T: Send>(py: Python<'_>, threads: usize, task: impl FnOnce() -> T + Send) -> PyResult<T> {
+    caught(py, || pool::with_threads(threads, task)).map_err(|text| internal(py, &text))
 }
 
 /// As `work`, for an operation on a vector of `size` elements.
-pub(super) fn work_on<T: Send>(py: Python<'_>, size: usize, threads: usize, task: impl FnOnce() -> T + Send) -> T {
-    py.detach(|| pool::for_size(size, threads, task))
+pub(super) fn work_on<T: Send>(
+    py: Python<'_>,
+    size: usize,
+    threads: usize,
+    task: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    caught(py, || pool::for_size(size, threads, task)).map_err(|text| internal(py, &text))
 }

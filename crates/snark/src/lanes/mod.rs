@@ -22,10 +22,9 @@ const L: usize = 5;
 const N: usize = 4;
 const P: [u64; L] = <Modulus as LaneParams<L>>::MODULUS;
 
-/// Proof of the instructions, found once.
+/// Proof of the instructions. The standard library remembers what the CPU has.
 pub fn available() -> Option<Ifma512> {
-    static FOUND: std::sync::OnceLock<Option<Ifma512>> = std::sync::OnceLock::new();
-    *FOUND.get_or_init(Ifma512::detect)
+    Ifma512::detect()
 }
 
 /// Limbs of 52 bits of a factor: its Montgomery form times 16.

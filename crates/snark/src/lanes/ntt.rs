@@ -4,12 +4,11 @@
 //! shrinks its sums. The last three layers exchange lanes within a block. The bit reversal is the address of the
 //! final stores. Bounds: sums at most double a layer, so from 3 p they stay below 24 p between two shrinkings.
 
-use std::sync::OnceLock;
-
 use ark_ff::One;
 use multiscalar_core::field::lanes::ifma512::Ifma512;
 use multiscalar_core::field::lanes::params::{multiple, spread};
 use multiscalar_core::field::lanes::{Isa, Kernel, Limbwise, Repack, Vector};
+use multiscalar_core::published::Published;
 
 use super::{L, P, factor, product, reduce, shrink};
 use crate::ntt::{MAX_LOG, root_of_unity};
@@ -60,10 +59,10 @@ impl Block {
 
 /// Powers of the root of order 2^(k+1), as factors: 2^k of them, or for k < 3 by lane, as the layer within a block
 /// uses them.
-static ROOTS: [OnceLock<Vec<Block>>; MAX_LOG as usize] = [const { OnceLock::new() }; MAX_LOG as usize];
+static ROOTS: [Published<Vec<Block>>; MAX_LOG as usize] = [const { Published::new() }; MAX_LOG as usize];
 
 fn roots(log_half: u32) -> &'static [Block] {
-    ROOTS[log_half as usize].get_or_init(|| {
+    ROOTS[log_half as usize].get(|| {
         let root = root_of_unity(log_half + 1);
         let mut power = Fr::one();
         let powers: Vec<Fr> = (0..1usize << log_half)
