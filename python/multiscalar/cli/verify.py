@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .. import jsontext, varuna
+from .. import boundedfile, jsontext, varuna
 from ..errors import MultiscalarError, SrsError
 from ..settings import parse_size
 from ..varuna import srs
@@ -38,9 +38,9 @@ def command(
         typer.echo(f"warning: {warning}", err=True)
     try:
         setup = _setup(srs_dir, insecure_setup)
-        data = _read(proof)
+        data = boundedfile.read(proof, _MAX_FILE)
         parsed = varuna.Proof.from_aleo_bytes(data) if len(data) % 4 else varuna.Proof.from_bytes(data)
-        verifying = varuna.VerifyingKey.from_bytes(_read(key))
+        verifying = varuna.VerifyingKey.from_bytes(boundedfile.read(key, _MAX_FILE))
         public = _inputs(inputs)
         start = time.perf_counter()
         good = varuna.verify(setup, verifying, public, parsed, version=version)
@@ -63,17 +63,9 @@ def _setup(directory: Path | None, insecure: str | None) -> srs.Srs:
     return srs.seeded(parse_size(powers), int(seed), warn=False)
 
 
-def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        data = file.read(_MAX_FILE + 1)  # a device has no size, and perhaps no end
-    if len(data) > _MAX_FILE:
-        raise ValueError(f"{path} has over {_MAX_FILE >> 20} MiB")
-    return data
-
-
 def _inputs(path: Path) -> list[int]:
     try:
-        found = jsontext.parse(_read(path))
+        found = jsontext.parse(boundedfile.read(path, _MAX_FILE))
     except ValueError as error:
         raise ValueError(f"{path}: not JSON ({error})") from None
     if not isinstance(found, list):

@@ -12,9 +12,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import stat
 import tempfile
 from pathlib import Path
+
+from .. import boundedfile
 
 MAGIC = b"multiscalar-cubin-1\n"
 MAX_FILE_BYTES = 64 << 20
@@ -34,16 +35,9 @@ class CubinCache:
     def load(self, key: str) -> bytes | None:
         """The cubin stored under `key`, or None if there is none that can be trusted."""
         try:
-            # O_NOFOLLOW: a link in the folder is somebody else's doing.
-            handle = os.open(self.path(key), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-        except OSError:
+            data = boundedfile.read(self.path(key), MAX_FILE_BYTES, own=True)
+        except (OSError, ValueError):
             return None
-        with os.fdopen(handle, "rb") as file:
-            facts = os.fstat(file.fileno())
-            foreign = facts.st_uid != os.geteuid() or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-            if foreign or not stat.S_ISREG(facts.st_mode) or facts.st_size > MAX_FILE_BYTES:
-                return None
-            data = file.read(MAX_FILE_BYTES + 1)
         header = len(MAGIC) + 32
         code = data[header:]
         if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : header] != hashlib.sha256(code).digest():

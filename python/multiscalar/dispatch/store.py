@@ -22,9 +22,10 @@ from typing import Final
 
 from platformdirs import user_state_path
 
+from .. import boundedfile
 from ..errors import OptionError, ProfileWarning
 from ..settings import setting
-from .profile import MAX_BYTES, Machine, Profile, ProfileError, from_json, to_json
+from .profile import MAX_BYTES, Machine, Profile, from_json, to_json
 
 SITE: Final = Path("/etc/multiscalar/profiles")
 _warned: set[str] = set()
@@ -45,9 +46,7 @@ def path_for(machine: Machine) -> Path:
 def read(path: Path, origin: str) -> Profile | None:
     """The profile at `path`; None, with one warning a file, if there is something there that is none."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ProfileError(f"larger than {MAX_BYTES:,} bytes")
-        return from_json(path.read_text(encoding="utf-8"), origin)
+        return from_json(boundedfile.read(path, MAX_BYTES).decode(), origin)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
