@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import BackendUnavailableError, MultiscalarError
+from ..forks import renewed
 from . import driver
 
 MINIMUM_CAPABILITY = (7, 5)  # Turing: the oldest architecture that CUDA 13 compiles for
@@ -39,7 +41,8 @@ class Device:
 
 
 _open: dict[int, Device] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
+renewed(sys.modules[__name__], "_lock")
 
 
 def count() -> int:

@@ -10,13 +10,16 @@ A process that forks after it has used the driver cannot use it in the child (th
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from ..errors import BackendUnavailableError, DeviceError, ForkError, OutOfMemoryError
+from ..forks import renewed
 
-_lock = threading.Lock()
+_lock = threading.RLock()
+renewed(sys.modules[__name__], "_lock")
 _api: Any = None
 _owner: int | None = None  # the process that initialised the driver
 
