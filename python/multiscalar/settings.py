@@ -104,6 +104,19 @@ def _text(value: object) -> str | None:
     raise TypeError(value)
 
 
+AREAS: Final = ("dispatch", "cuda", "engine")
+
+
+def _areas(value: object) -> tuple[str, ...]:
+    words = value.split(",") if isinstance(value, str) else () if value is None else value
+    found = tuple(str(word).strip().lower() for word in words)  # type: ignore[attr-defined]
+    if found in (("",), ("off",)):
+        return ()
+    if not set(found) <= set(AREAS):
+        raise ValueError(found)
+    return found
+
+
 _ROWS: Final = (
     Setting(
         "backend", "MULTISCALAR_BACKEND", _one_of("auto", "cpu", "cuda"), "auto", "auto, cpu, cuda",
@@ -131,10 +144,6 @@ _ROWS: Final = (
         "What `auto` minimises: typical time, or the time that 95 % of calls stay under.",
     ),
     Setting(
-        "calibrate", "MULTISCALAR_CALIBRATE", _one_of("never", "once"), "never", "never, once",
-        "`once`: commands (never calls) measure a missing profile first.",
-    ),
-    Setting(
         "cache_dir", "MULTISCALAR_CACHE_DIR", _text, None, "a path",
         "Compiled kernels, built peers. Default: the user's cache directory.",
     ),
@@ -147,8 +156,8 @@ _ROWS: Final = (
         "Public reference strings of the prover. Default: the user's data directory.",
     ),
     Setting(
-        "log", "MULTISCALAR_LOG", _text, None, "off, or names such as dispatch,cuda",
-        "What to log to stderr. Scalars are never logged.",
+        "log", "MULTISCALAR_LOG", _areas, (), "off, or some of " + ",".join(AREAS),
+        "What to tell on stderr: profiles and choices of `auto`, kernels made ready, fallbacks. Never scalars.",
     ),
 )  # fmt: skip
 

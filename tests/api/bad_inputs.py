@@ -52,6 +52,11 @@ def _huge(rows: int, *shape: int) -> np.ndarray:
     return np.broadcast_to(np.uint64(0), (rows, *shape))
 
 
+def _many(rows: Any) -> np.ndarray:
+    """One row more than path straus takes."""
+    return np.resize(np.asarray(rows), (2**14 + 1, *np.asarray(rows).shape[1:]))
+
+
 class Described:
     """An object with these attributes and no other."""
 
@@ -310,6 +315,39 @@ ROWS = [
     BadInput("reduce that is no truth", lambda: ms.msm(POINTS, ONES, reduce="no"), e.OptionError, ("reduce", "'no'")),
     BadInput("stop that is no function", lambda: ms.msm(POINTS, ONES, stop=True), e.OptionError, ("stop", "function")),
     BadInput("devices that are no list", lambda: ms.msm(POINTS, ONES, devices=0), e.OptionError, ("devices",)),
+    BadInput("a GPU below zero", lambda: ms.msm(POINTS, ONES, devices=[-1]), e.OptionError, ("devices", "[-1]")),
+    BadInput(
+        "devices for the backend cpu",
+        lambda: ms.msm(POINTS, ONES, backend="cpu", devices=[0]),
+        e.OptionError,
+        ("devices", "cpu", "auto"),
+    ),
+    BadInput(
+        "tables for the backend cpu",
+        lambda: ms.Bases(POINTS, backend="cpu", precompute=4),
+        e.OptionError,
+        ("precompute", "cpu"),
+    ),
+    BadInput(
+        "a budget that is no number",
+        lambda: ms.Bases(POINTS, precompute="1.2.3GiB"),
+        e.OptionError,
+        ("1.2.3GiB", "2GiB"),
+    ),
+    BadInput(
+        "more terms than straus takes",
+        lambda: ms.msm(_many(POINTS), _many(ONES), curve=C, backend="cpu", check="none", path="straus"),
+        e.OptionError,
+        ("straus", "16384"),
+    ),
+    BadInput(
+        "device scalars in a foreign byte order",
+        lambda: ms.msm(
+            POINTS, Described(__cuda_array_interface__={"shape": (4, 4), "typestr": ">u8", "data": (1, False)})
+        ),
+        e.ShapeError,
+        (">u8", "uint64"),
+    ),
     BadInput("an empty word as check", lambda: ms.msm(DATA, ONES, curve=C, check=""), e.OptionError, ("check", "none")),
     BadInput("a codec that is no word", lambda: C.decode(b"", None), e.OptionError, ("codec", "gnark")),
     BadInput(

@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import multiscalar as ms
-import numpy as np
 import pytest
 from multiscalar.errors import CancelledError, OptionError
 
@@ -50,7 +49,7 @@ def test_no_threads_to_be_had(code: str) -> None:
 @pytest.mark.parametrize(("n", "window"), [((1 << 14) + 1, None), (1 << 14, 10)])
 def test_straus_refuses_tables_that_would_not_fit(n: int, window: int | None) -> None:
     points = CURVE.known_points(1 << 15)
-    with pytest.raises(OptionError, match="path straus|narrower window"):
+    with pytest.raises(OptionError, match=r"path straus|narrower window"):
         ms.msm(points[:n], CURVE.random_scalars(n), backend="cpu", path="straus", window=window)
 
 
@@ -58,21 +57,3 @@ def test_the_plain_oracle_can_be_stopped() -> None:
     points = CURVE.known_points(4000)
     with pytest.raises(CancelledError):
         ms.msm(points, CURVE.random_scalars(4000), backend="cpu", path="reference", stop=lambda: True)
-
-
-def test_own_bases_keep_to_the_threads_and_need_no_second_form() -> None:
-    """Vectors with bases of their own: parts of one prepared form, infinities and forms included."""
-    points = CURVE.known_points(9000)
-    data = points.data.copy()
-    data[[0, 17, 4000, 8999]] = 0
-    lengths = [1, 16, 0, 4000, 4983]
-    bases = ms.Bases(data, curve=CURVE, backend="cpu", threads=1)
-    vectors = [CURVE.random_scalars(n, seed=n) for n in lengths]
-    found = bases.msm(vectors, own_bases=True)
-    starts = np.cumsum([0, *lengths])
-    for sum_, vector, start in zip(found, vectors, starts, strict=False):
-        plain = vector.data.copy()
-        plain[(data[start : start + len(vector)] == 0).all(axis=(1, 2))] = 0
-        assert sum_ == CURVE.expected_sum(points[start : start + len(vector)], plain)
-        assert sum_.run is not None
-        assert sum_.run.threads == 1

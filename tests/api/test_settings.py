@@ -175,3 +175,38 @@ def test_without_a_gpu(field_case: str, monkeypatch: pytest.MonkeyPatch) -> None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ms.msm([G], [1]).run.backend == "cpu"
+
+
+def test_log_tells_what_was_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from multiscalar.log import note
+
+    note("dispatch", "nobody asked")
+    monkeypatch.setenv("MULTISCALAR_LOG", "off")
+    note("dispatch", "nobody asked")
+    monkeypatch.setenv("MULTISCALAR_LOG", "dispatch, engine")
+    note("dispatch", "this")
+    note("cuda", "not this")
+    with ms.using(log=["cuda"]):
+        note("cuda", "that")
+    assert capsys.readouterr().err == "multiscalar dispatch: this\nmultiscalar cuda: that\n"
+    with pytest.raises(OptionError, match=r"disptach.*dispatch,cuda,engine"), ms.using(log="disptach"):
+        pass
+
+
+def test_log_of_a_choice(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from multiscalar.dispatch.chooser import ProfileChooser
+
+    monkeypatch.setattr(registry, "_chooser", [ProfileChooser()])
+    with ms.using(profile="off", log="dispatch"):
+        ms.msm([(1, 2)], [1], curve="bn254")
+    assert "multiscalar dispatch: bn254, end-to-end, batch 1: cpu (no profile: CPU)" in capsys.readouterr().err
+    with ms.using(profile="off"):
+        ms.msm([(1, 2)], [1], curve="bn254", threads=1)
+    assert capsys.readouterr().err == ""
+
+
+def test_every_setting_is_read_somewhere() -> None:
+    """A setting that is documented and never read is a promise that nobody keeps."""
+    package = Path(ms.__file__).parent
+    code = "\n".join(path.read_text() for path in package.rglob("*.py") if path.name != "settings.py")
+    assert not [name for name in settings.SETTINGS if f'"{name}"' not in code]

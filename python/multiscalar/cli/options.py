@@ -11,6 +11,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from .. import curves
+from ..engine.precompute import checked
 from ..errors import MultiscalarError
 from ..lab.formats import Format
 from ..lab.msmcase import Kind
@@ -186,7 +187,11 @@ def thread_counts(text: str) -> list[int | None]:
 
 def precomputes(text: str) -> list[str | None]:
     """Tables; `none` is None."""
-    return words(text, lambda word: None if word == "none" else word, "none, auto, a factor, a budget")
+
+    def table(word: str) -> str | None:
+        return None if word == "none" or checked(word) is None else word
+
+    return words(text, table, "none, auto, a factor from 1 to 64, a budget such as 2GiB")
 
 
 def batches(text: str) -> list[int]:

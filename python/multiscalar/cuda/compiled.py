@@ -15,6 +15,8 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from ..curves import Curve, names
+from ..forks import renewed
+from ..log import note
 from ..settings import setting
 from .cache import CubinCache
 from .device import Device, open_device
@@ -41,10 +43,19 @@ class Kernels:
     lane: Lane
 
 
-_lock = threading.Lock()
+class _Turn:
+    """One thread makes the kernels of a curve, the others wait for them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        renewed(self, "lock")
+
+
+_lock = threading.RLock()
+renewed(sys.modules[__name__], "_lock")
 _lanes: dict[int, Lane] = {}
 _kernels: dict[tuple[int, str], Kernels] = {}
-_making: dict[tuple[int, str], threading.Lock] = {}  # one a curve and device: curves do not wait for each other
+_turns: dict[tuple[int, str], _Turn] = {}  # one a curve and device: curves do not wait for each other
 
 
 def kernels(curve: Curve, ordinal: int = 0) -> Kernels:
@@ -60,10 +71,13 @@ def kernels(curve: Curve, ordinal: int = 0) -> Kernels:
     with _lock:
         if ordinal not in _lanes:
             _lanes[ordinal] = Lane(GpuRuntime(device))
-        making = _making.setdefault(key, threading.Lock())
-    with making:
+        turn = _turns.setdefault(key, _Turn())
+    with turn.lock:
         if key not in _kernels:
+            started = time.monotonic()
             _kernels[key] = _load(curve, device, _lanes[ordinal])
+            spent = time.monotonic() - started
+            note("cuda", f"kernels of {curve.name} ready on GPU {ordinal}, {device.name}, in {spent:.2f} s")
     return _kernels[key]
 
 

@@ -7,9 +7,8 @@ bucket sets: with f = W, the number of windows, one set is left and no doublings
 
 from __future__ import annotations
 
-import re
-
 from ..arrays import DeviceArray, PointArray
+from ..engine.precompute import MAX_FACTOR, parse_budget
 from ..errors import OptionError
 from .compiled import Kernels
 from .records import table_bytes
@@ -17,14 +16,11 @@ from .shape import Shape, Sizes
 from .table import TableFacts
 from .tune import tune, use_endomorphism
 
-MAX_FACTOR = 64
 _AUTO_SHARE = 8  # "auto" takes at most this part of the memory that is free
-_BUDGET = re.compile(r"^\s*([0-9.]+)\s*([KMGT]i?B?|B)?\s*$", re.IGNORECASE)
-_UNITS = {"": 1, "B": 1, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def choose_facts(made: Kernels, points: PointArray | DeviceArray, precompute: int | str | None) -> TableFacts:
-    """The facts of the table to build. Errors: `OptionError` for a factor or budget out of range."""
+    """The facts of the table to build. Errors: `OptionError` for a budget that is too small."""
     n, subgroup = len(points), points.in_subgroup
     factor = _factor(made, n, precompute)
     if factor == 1:
@@ -37,9 +33,7 @@ def choose_facts(made: Kernels, points: PointArray | DeviceArray, precompute: in
 def _factor(made: Kernels, n: int, precompute: int | str | None) -> int:
     if precompute is None:
         return 1
-    if isinstance(precompute, int) and not isinstance(precompute, bool):
-        if not 1 <= precompute <= MAX_FACTOR:
-            raise OptionError(f"precompute = {precompute}", accepted=f"a factor from 1 to {MAX_FACTOR}")
+    if isinstance(precompute, int):
         return precompute
     one = table_bytes(made.curve_shape, max(1, n), 1, False)
     automatic = precompute == "auto"
@@ -53,15 +47,6 @@ def _factor(made: Kernels, n: int, precompute: int | str | None) -> int:
             hint="Raise the budget or leave precompute out.",
         )
     return max(1, min(MAX_FACTOR, budget // one))
-
-
-def parse_budget(text: object) -> int:
-    """Bytes of "512MiB", "2 GB", "1.5G" or a plain number; powers of 1024 in any spelling."""
-    match = _BUDGET.match(text) if isinstance(text, str) else None
-    if match is None:
-        raise OptionError(f"precompute = {text!r}", accepted='a factor, "auto", or a memory budget such as "2GiB"')
-    unit = (match[2] or "").upper()[:1]
-    return int(float(match[1]) * (1 << _UNITS[unit] if unit in _UNITS and unit not in ("", "B") else 1))
 
 
 def table_size(made: Kernels, n: int, factor: int) -> int:

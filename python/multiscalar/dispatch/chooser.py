@@ -10,20 +10,19 @@ log says which command would measure.
 
 from __future__ import annotations
 
-import logging
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 from ..engine.backend import Choice, Request
+from ..log import note
 from ..settings import setting, watch
 from .machine import this_machine
 from .model import Boundary, CostCurve, Objective, boundaries, crossings, side_of
 from .profile import Profile, Series
 from .store import find
 
-log = logging.getLogger("multiscalar.dispatch")
 FULL_BITS: Final = 200  # scalars above this are "full"; narrow ones have series of their own where measured
 CPU: Final = "cpu"
 _MOST_KINDS: Final = 4096  # kinds of calls remembered; batches may have any size
@@ -68,6 +67,8 @@ class Policy:
             if len(self.decisions) >= _MOST_KINDS:
                 self.decisions.clear()
             found = self.decisions[kind] = decide(self.profile, request, self.worked_out)
+            sides = "; ".join(f"{choice.backend} ({choice.reason})" for choice in found.choices)
+            note("dispatch", f"{request.curve}, {request.scope}, batch {request.batch}: {sides}")
         return found
 
 
@@ -113,8 +114,10 @@ _state: Final = watch("crossover", "profile", "state_dir", "objective", "threads
 
 def _load() -> Profile | None:
     profile = find(this_machine())
-    if profile is None and this_machine().gpu is not None:
-        log.warning("no profile of this machine: auto uses the CPU; `msm calibrate` measures where the GPU wins")
+    if profile is not None:
+        note("dispatch", f"profile {profile.id}, {profile.origin}")
+    elif this_machine().gpu is not None:
+        note("dispatch", "no profile of this machine: auto uses the CPU; `msm calibrate` measures where the GPU wins")
     return profile
 
 

@@ -6,7 +6,6 @@ the scalars and the check of the points.
 
 from __future__ import annotations
 
-import operator
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -15,37 +14,15 @@ from typing import Any
 
 from ..arrays import Check, DeviceArray, PointArray, ScalarArray
 from ..curves import Curve
-from ..errors import OptionError, ShapeError, shown
+from ..errors import ShapeError
+from ..forks import renewed
 from ..settings import setting
-from . import operands
-from .backend import Backend, MsmOptions, Prepared, PrepareOptions, Request
+from . import operands, options
+from .backend import Backend, Prepared, Request
 from .select import Selection, carry_out, point_of, select, strictly
 
 Scalars = Any  # uint64[n, 4], bool or uint8/16/32/64 [n], device arrays, ScalarArray, sequence of ints
 Batch = list[Scalars] | tuple[Scalars, ...]
-
-
-def _window(window: int | None) -> int | None:
-    if window is not None and (isinstance(window, bool) or not isinstance(window, int) or not 1 <= window <= 255):
-        raise OptionError(
-            f"window = {shown(window)}", accepted="1..255 (the path may accept fewer), or None", hint="Leave it out."
-        )
-    return window
-
-
-def _devices(devices: Sequence[int] | None) -> tuple[int, ...] | None:
-    if devices is None:
-        return None
-    try:
-        return tuple(operator.index(device) for device in devices)
-    except TypeError as error:
-        raise OptionError(f"devices = {shown(devices)}", accepted="a sequence of ints, or None") from error
-
-
-def _is(kind: type | tuple[type, ...], name: str, value: Any, accepted: str) -> None:
-    """Refuse an option of another type: the native core would, in words that do not name the option."""
-    if not isinstance(value, kind):
-        raise OptionError(f"{name} = {shown(value)}", accepted=accepted)
 
 
 class Bases:
@@ -77,19 +54,18 @@ class Bases:
         self._points = operands.points_operand(
             points, self._curve, form=form, check=check, assume_subgroup=assume_subgroup
         )
-        self._backend = setting("backend", backend)
-        self._strict = None if self._backend == "auto" else strictly(self._backend)
-        if precompute is not None:
-            _is((int, str), "precompute", precompute, 'a factor, a memory budget such as "2GiB", "auto", or None')
-        self._options = PrepareOptions(
-            threads=setting("threads", threads),
-            isa=setting("isa", isa),
-            precompute=precompute,
-            devices=_devices(devices),
-        )
-        self._lock = threading.Lock()
+        self._options = options.of_bases(threads=threads, isa=isa, precompute=precompute, devices=devices)
+        self._threads_given = threads is not None
+        # Settings of later calls decide only where neither the argument nor a setting of now does.
+        name = setting("backend", backend)
+        self._asked = None if backend is None else name
+        self._strict = None if name == "auto" else strictly(name)
+        if self._strict is not None:
+            options.honoured(name, precompute=self._options.precompute, devices=self._options.devices)
+        self._lock = threading.RLock()
+        renewed(self, "_lock")
         self._forms: dict[str, Prepared] = {}
-        selection = self._select(len(self._points), 1, (self._points,), None)
+        selection = self._select(len(self._points), 1, (self._points,), self._options.threads)
         carry_out(selection, self._prepared)
 
     def _prepared(self, backend: Backend) -> Prepared:
@@ -115,7 +91,7 @@ class Bases:
                 precompute=self._options.precompute, scalar_bits=_bits(values), threads=threads,
             )  # fmt: skip
 
-        return select(None, request, values)
+        return select(self._asked, request, values)
 
     @property
     def curve(self) -> Curve:
@@ -172,7 +148,12 @@ class Bases:
         batch = operands.vectors_of(scalars)
         given = [scalars] if batch is None else batch
         vectors = [operands.scalars_operand(vector, self._curve, form=scalar_form, reduce=reduce) for vector in given]
-        options = _options(threads, window, path, reduce, endomorphism, stop, self._options, own_bases)
+        wanted = options.of_call(
+            self._options, self._threads_given, threads=threads, window=window, path=path, reduce=reduce,
+            own_bases=own_bases, endomorphism=endomorphism, stop=stop,
+        )  # fmt: skip
+        if endomorphism is not None and self._strict is not None:
+            options.honoured(self._strict.backend, endomorphism=endomorphism)
         lengths = [len(vector) for vector in vectors]
         longest = max(lengths, default=0)
         if own_bases:
@@ -181,12 +162,12 @@ class Bases:
             operands.fit(len(self), longest)
         if not vectors:
             return []
-        selection = self._select(longest, len(vectors), (self._points, *vectors), options.threads)
-        outcomes, fallback = carry_out(selection, lambda backend: self._prepared(backend).msm(vectors, options))
+        selection = self._select(longest, len(vectors), (self._points, *vectors), wanted.threads)
+        outcomes, fallback = carry_out(selection, lambda backend: self._prepared(backend).msm(vectors, wanted))
         points = [point_of(outcome, self._curve, selection, fallback) for outcome in outcomes]
         return points[0] if batch is None else points
 
-    def submit(self, scalars: Scalars | Batch, **options: Any) -> Future[Any]:
+    def submit(self, scalars: Scalars | Batch, **arguments: Any) -> Future[Any]:
         """`msm` in the background: a future of its result, with the settings that are in force now.
 
         The scalars may be changed or freed once the future is done, not before. `cancel()` has no effect on a call
@@ -198,7 +179,7 @@ class Bases:
 
         def work() -> None:
             try:
-                future.set_result(context.run(self.msm, scalars, **options))
+                future.set_result(context.run(self.msm, scalars, **arguments))
             except BaseException as error:  # whatever it is belongs to whoever asks the future
                 future.set_exception(error)
 
@@ -210,38 +191,6 @@ def _bits(values: tuple[object, ...]) -> int:
     """Widest scalar by type; 256 where nothing is known."""
     widths = [value.bits for value in values if isinstance(value, ScalarArray)]
     return max(widths, default=256)
-
-
-def _options(
-    threads: int | None,
-    window: int | None,
-    path: str | None,
-    reduce: bool,
-    endomorphism: bool | None,
-    stop: Callable[[], bool] | None,
-    prepared: PrepareOptions,
-    own_bases: bool,
-) -> MsmOptions:
-    limit = setting("threads", threads)
-    _is(bool, "reduce", reduce, "True or False")
-    _is(bool, "own_bases", own_bases, "True or False")
-    if path is not None:
-        _is(str, "path", path, "reference, straus, bucket, or None")
-    if endomorphism is not None:
-        _is(bool, "endomorphism", endomorphism, "True, False, or None")
-    if stop is not None and not callable(stop):
-        raise OptionError(f"stop = {shown(stop)}", accepted="a function without arguments, or None")
-    return MsmOptions(
-        threads=prepared.threads if limit is None else limit,
-        isa=prepared.isa,
-        window=_window(window),
-        path=path,
-        reduce=reduce,
-        own_bases=own_bases,
-        endomorphism=endomorphism,
-        stop=stop,
-        devices=prepared.devices,
-    )
 
 
 def msm(
@@ -277,13 +226,13 @@ def msm(
     times points, unless `assume_subgroup` promised otherwise (on cuda not those of even order, which bls12-377 alone
     has: check="subgroup" there). `reduce`: reduce scalars >= r instead of refusing.
 
-    `backend`: "auto", "cpu", "cuda"; the last two are strict. `threads` caps CPU threads. `isa`, `window`, `path`,
-    `endomorphism` force what the cost model would choose; `devices` lists GPUs to split over. `stop` is a function
-    that a long call asks every few milliseconds; when it returns true the call ends with `CancelledError`
-    (`threading.Event().is_set` will do). Ctrl-C ends a call within 300 ms; everything stays usable.
+    `backend`: "auto", "cpu", "cuda"; the last two are strict. `threads` caps CPU threads, `isa` is the CPU's
+    instruction set; `devices` lists GPUs to split over. `window`, `path`, `endomorphism` (cpu only) force what the
+    cost model would choose. `stop` is a function that a long call asks every few milliseconds, on cuda between parts
+    that are too large for one pass; when it returns true the call ends with `CancelledError`. Ctrl-C ends a call on
+    the CPU within 300 ms; everything stays usable. docs/options.md says which backend honours what.
 
-    Errors: `multiscalar.errors`, each with what, where, what is accepted and what to do. Variable time: not for
-    secret scalars that an observer could time.
+    Errors: `multiscalar.errors`. Variable time: not for secret scalars that an observer could time.
     """
     handle = operands.curve_of(curve, points, scalars)
     placed = operands.points_operand(points, handle, form=form, check=check, assume_subgroup=assume_subgroup)
@@ -301,14 +250,18 @@ def msm(
     operands.fit(len(placed), n)
     if n < len(placed):
         placed = _prefix(placed, n)
-    prepare = PrepareOptions(threads=setting("threads", threads), isa=setting("isa", isa), devices=_devices(devices))
-    options = _options(threads, window, path, reduce, endomorphism, stop, prepare, own_bases)
+    wanted = options.of_call(
+        options.of_bases(threads=threads, isa=isa, devices=devices), True, window=window, path=path, reduce=reduce,
+        own_bases=own_bases, endomorphism=endomorphism, stop=stop,
+    )  # fmt: skip
 
     def request() -> Request:
-        return Request(handle.name, n, scalar_bits=_bits((vector,)), threads=options.threads)
+        return Request(handle.name, n, scalar_bits=_bits((vector,)), threads=wanted.threads)
 
     selection = select(backend, request, (placed, vector))
-    outcome, fallback = carry_out(selection, lambda chosen: chosen.msm(placed, vector, options))
+    if selection.named:
+        options.honoured(selection.backend, devices=wanted.devices, endomorphism=endomorphism)
+    outcome, fallback = carry_out(selection, lambda chosen: chosen.msm(placed, vector, wanted))
     return point_of(outcome, handle, selection, fallback)
 
 

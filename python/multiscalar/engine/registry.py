@@ -7,12 +7,14 @@ module; it never touches a GPU by itself. Fallbacks of `auto` are counted here.
 from __future__ import annotations
 
 import importlib
-import os
+import sys
 import threading
 import warnings
 from typing import Final, cast
 
 from ..errors import BackendUnavailableError, FallbackWarning, OptionError
+from ..forks import renewed
+from ..log import note
 from .backend import Availability, Backend, Chooser
 
 # name -> module that offers `backend() -> Backend`
@@ -20,19 +22,10 @@ _HOMES: Final = {"cpu": "multiscalar.engine.cpu", "cuda": "multiscalar.cuda.back
 _CHOOSER_HOME: Final = "multiscalar.dispatch.chooser"  # offers `chooser() -> Chooser`
 
 _lock = threading.RLock()  # a backend may look up another one while it is imported
+renewed(sys.modules[__name__], "_lock")
 _loaded: dict[str, Backend] = {}
 _chooser: list[Chooser | None] = []
 _fallbacks: dict[str, int] = {}
-
-
-def _renew_lock() -> None:
-    """A fork may have copied the lock while another thread held it."""
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def names() -> tuple[str, ...]:
@@ -106,6 +99,7 @@ def note_fallback(wanted: str, reason: str) -> None:
     with _lock:
         _fallbacks[wanted] = _fallbacks.get(wanted, 0) + 1
         first = _fallbacks[wanted] == 1
+    note("engine", f"auto chose {wanted} and fell back to the CPU: {reason}")
     if first:
         warnings.warn(
             f'backend="auto" chose {wanted} and fell back to the CPU: {reason}. Later fallbacks are counted in '

@@ -17,16 +17,17 @@ Result = TypeVar("Result")
 
 
 class Selection(NamedTuple):
-    """A backend's name, why, and whether the request is strict (that backend or an error)."""
+    """A backend, why, whether the request is strict (that backend or an error), and whether it named the backend."""
 
     backend: str
     reason: str
     strict: bool
+    named: bool = False
 
 
 def strictly(name: str) -> Selection:
     """That backend or an error."""
-    return Selection(name, "", True)
+    return Selection(name, "", True, True)
 
 
 def select(asked: str | None, request: Callable[[], Request], operands: tuple[object, ...]) -> Selection:

@@ -94,6 +94,8 @@ def _bind(backend: str, case: Case, inputs: MsmInputs, extra: Mapping[str, Any])
     if scope is Scope.END_TO_END:
         points = inputs.points
         return lambda: [ms.msm(points, vector, backend=backend, **options, **extra) for vector in vectors]
+    if backend == "cpu" and labels["precompute"] is not None:
+        raise SubjectError(Status.UNSUPPORTED, "precompute makes tables for the cuda backend")
     bases = ms.Bases(inputs.points, backend=backend, precompute=labels["precompute"], **options)
     if scope is Scope.RESIDENT and backend != "cpu":
         from ...cuda.ondevice import OnDevice
