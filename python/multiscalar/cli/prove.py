@@ -83,13 +83,8 @@ def command(
     warning = version.warning(hiding=hiding)
     if warning:
         typer.echo(f"warning: {warning}", err=True)
-    try:
-        if r1cs is not None:
-            workload, (circuit, assignment) = r1cs.name, _from_circom(r1cs, wtns)
-        else:
-            circuit, assignment = _circuit(workload, depth, constraints, variables, seed)
-    except (MultiscalarError, OSError) as error:
-        raise o.fail(str(error)) from None
+    circuit, assignment = _from_circom(r1cs, wtns) if r1cs else _circuit(workload, depth, constraints, variables, seed)
+    workload = r1cs.name if r1cs else workload
     job = Job(workload, circuit, assignment, version, hiding, threads, _Setup(srs_dir, hiding, seed))
     subjects = _subjects(backend, cutoffs, peers)
     if backend is Backend.AUTO:
@@ -114,9 +109,12 @@ def command(
 
 
 def _circuit(workload: str, depth: int, constraints: int, variables: int, seed: int) -> tuple[R1cs, Assignment]:
-    if workload == TEST:
-        return workloads.test_circuit(depth, constraints, variables, seed)
-    circuit = workloads.stand_in(workload, seed)
+    try:
+        if workload == TEST:
+            return workloads.test_circuit(depth, constraints, variables, seed)
+        circuit = workloads.stand_in(workload, seed)
+    except MultiscalarError as error:
+        raise o.fail(str(error)) from None
     typer.echo(f"{workload}: a random circuit of the published shape, standing in for the real one", err=True)
     return circuit
 
@@ -124,8 +122,11 @@ def _circuit(workload: str, depth: int, constraints: int, variables: int, seed: 
 def _from_circom(r1cs: Path, wtns: Path | None) -> tuple[R1cs, Assignment]:
     if wtns is None:
         raise o.fail("--r1cs needs --wtns, the witness")
-    circuit = circom.read_r1cs(r1cs.read_bytes())
-    return circuit, circom.read_witness(wtns.read_bytes(), circuit)
+    try:
+        circuit = circom.read_r1cs(r1cs.read_bytes())
+        return circuit, circom.read_witness(wtns.read_bytes(), circuit)
+    except (MultiscalarError, OSError) as error:
+        raise o.fail(str(error)) from None
 
 
 class _Setup:

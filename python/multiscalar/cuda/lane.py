@@ -16,6 +16,7 @@ from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import MultiscalarError, OutOfMemoryError
+from ..forks import renewed
 from .chunks import Chunk
 from .plan import Answer, Plan
 from .runtime import Bytes, Module, Runtime
@@ -48,6 +49,7 @@ class Lane:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self.lock = threading.RLock()
+        renewed(self, "lock")
         self.stream = runtime.stream()
         self.copies = runtime.stream()
         self.staging = Staging(runtime)

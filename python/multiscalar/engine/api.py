@@ -16,9 +16,10 @@ from ..arrays import Check, DeviceArray, PointArray, ScalarArray
 from ..curves import Curve
 from ..errors import ShapeError
 from ..forks import renewed
+from ..point import Point
 from ..settings import setting
 from . import operands, options
-from .backend import Backend, Prepared, Request
+from .backend import Backend, MsmOptions, Prepared, Request
 from .select import Selection, carry_out, point_of, select, strictly
 
 Scalars = Any  # uint64[n, 4], bool or uint8/16/32/64 [n], device arrays, ScalarArray, sequence of ints
@@ -244,25 +245,36 @@ def msm(
             window=window, path=path, endomorphism=endomorphism, stop=stop,
         )  # fmt: skip
     vector = operands.scalars_operand(scalars, handle, form=scalar_form, reduce=reduce)
-    n = len(vector)
-    if own_bases:
-        operands.fit_own(len(placed), [n])
-    operands.fit(len(placed), n)
-    if n < len(placed):
-        placed = _prefix(placed, n)
     wanted = options.of_call(
         options.of_bases(threads=threads, isa=isa, devices=devices), True, window=window, path=path, reduce=reduce,
         own_bases=own_bases, endomorphism=endomorphism, stop=stop,
     )  # fmt: skip
+    return _once(handle, placed, vector, backend, wanted)
+
+
+def _once(
+    curve: Curve,
+    points: operands.PointOperand,
+    scalars: operands.ScalarOperand,
+    backend: str | None,
+    wanted: MsmOptions,
+) -> Point:
+    """One sum over points that are used for nothing else."""
+    n = len(scalars)
+    if wanted.own_bases:
+        operands.fit_own(len(points), [n])
+    operands.fit(len(points), n)
+    if n < len(points):
+        points = _prefix(points, n)
 
     def request() -> Request:
-        return Request(handle.name, n, scalar_bits=_bits((vector,)), threads=wanted.threads)
+        return Request(curve.name, n, scalar_bits=_bits((scalars,)), threads=wanted.threads)
 
-    selection = select(backend, request, (placed, vector))
+    selection = select(backend, request, (points, scalars))
     if selection.named:
-        options.honoured(selection.backend, devices=wanted.devices, endomorphism=endomorphism)
-    outcome, fallback = carry_out(selection, lambda chosen: chosen.msm(placed, vector, wanted))
-    return point_of(outcome, handle, selection, fallback)
+        options.honoured(selection.backend, devices=wanted.devices, endomorphism=wanted.endomorphism)
+    outcome, fallback = carry_out(selection, lambda chosen: chosen.msm(points, scalars, wanted))
+    return point_of(outcome, curve, selection, fallback)
 
 
 def _prefix(points: PointArray | DeviceArray, n: int) -> PointArray | DeviceArray:
