@@ -1,8 +1,8 @@
 """Files from others, read whole: a regular file of at most so many bytes, or an error.
 
 The size that the system tells is no bound: devices tell none, and a file may grow. Opening a pipe that nobody writes to
-would take for ever, so nothing here waits. Errors: `OSError` as from `open`, or where there is something other than a
-regular file; `ValueError` for one that is too large.
+would take for ever, so nothing here waits. Errors: `OSError` as from `open`; `ValueError` for a file that is too large,
+or is something other than a regular file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def read(path: str | Path, most: int, *, own: bool = False) -> bytes:
     try:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", str(path))
+            raise ValueError(f"{path} is not a regular file")
         if own and (facts.st_uid != os.geteuid() or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
             raise PermissionError(errno.EPERM, "others own it or may write it", str(path))
     except BaseException:

@@ -32,14 +32,14 @@ def test_a_file(tmp_path: Path) -> None:
         boundedfile.read(path, 99)
     with pytest.raises(FileNotFoundError):
         boundedfile.read(tmp_path / "none", 1)
-    with pytest.raises(OSError, match="not a regular file"):
+    with pytest.raises(ValueError, match="not a regular file"):
         boundedfile.read(tmp_path, 1)
 
 
 @posix
 def test_what_is_no_file(tmp_path: Path) -> None:
     for path in (pipe(tmp_path), Path("/dev/zero")):
-        with pytest.raises(OSError, match="not a regular file"):
+        with pytest.raises(ValueError, match="not a regular file"):
             boundedfile.read(path, 100)
 
 
@@ -61,9 +61,9 @@ def test_nothing_of_the_system_leaks(tmp_path: Path) -> None:
     path = pipe(tmp_path)
     before = len(os.listdir("/dev/fd"))
     for _ in range(20):
-        with pytest.raises(OSError, match="not a regular file"):
+        with pytest.raises(ValueError, match="not a regular file"):
             boundedfile.read(path, 100)
-        with pytest.raises(OSError, match="not a regular file"):
+        with pytest.raises(ValueError, match="not a regular file"):
             boundedfile.read(tmp_path, 100)
     assert len(os.listdir("/dev/fd")) == before
 
