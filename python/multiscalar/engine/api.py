@@ -229,9 +229,9 @@ def msm(
 
     `backend`: "auto", "cpu", "cuda"; the last two are strict. `threads` caps CPU threads, `isa` is the CPU's
     instruction set; `devices` lists GPUs to split over. `window`, `path`, `endomorphism` (cpu only) force what the
-    cost model would choose. `stop` is a function that a long call asks every few milliseconds, on cuda between parts
-    that are too large for one pass; when it returns true the call ends with `CancelledError`. Ctrl-C ends a call on
-    the CPU within 300 ms; everything stays usable. docs/options.md says which backend honours what.
+    cost model would choose. `stop` is a function that a long call on the CPU asks every few milliseconds; when it
+    returns true the call ends with `CancelledError` (`threading.Event().is_set` will do). Ctrl-C ends a call within
+    300 ms; everything stays usable. docs/options.md says which backend honours what.
 
     Errors: `multiscalar.errors`. Variable time: not for secret scalars that an observer could time.
     """
