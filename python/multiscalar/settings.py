@@ -144,6 +144,10 @@ _ROWS: Final = (
         "What `auto` minimises: typical time, or the time that 95 % of calls stay under.",
     ),
     Setting(
+        "calibrate", "MULTISCALAR_CALIBRATE", _one_of("never", "once"), "never", "never, once",
+        "`once`: commands (never calls) measure a missing profile first.",
+    ),
+    Setting(
         "cache_dir", "MULTISCALAR_CACHE_DIR", _text, None, "a path",
         "Compiled kernels, built peers. Default: the user's cache directory.",
     ),
