@@ -56,6 +56,13 @@ def word(kind: type[Word], value: str, name: str) -> Word:
         raise OptionError(f"{name} = {shown(value)}", accepted=accepted, hint=f"Choose one of {accepted}.") from error
 
 
+def truth(value: object, name: str) -> bool:
+    """`value` if it is a bool: of an option that promises something, "no" must not mean yes."""
+    if not isinstance(value, bool):
+        raise OptionError(f"{name} = {shown(value)}", accepted="True or False")
+    return value
+
+
 def _position(index: object) -> int:
     """`index` as the position of one element: what else numpy takes (lists, masks, None) selects no single one."""
     try:
@@ -96,7 +103,7 @@ class PointArray:
             handle,
             word(Form, form, "form"),
             wanted=word(Check, check, "check"),
-            assumed=assume_subgroup,
+            assumed=truth(assume_subgroup, "assume_subgroup"),
         )
         self.verify()
 

@@ -315,6 +315,12 @@ ROWS = [
     BadInput("reduce that is no truth", lambda: ms.msm(POINTS, ONES, reduce="no"), e.OptionError, ("reduce", "'no'")),
     BadInput("stop that is no function", lambda: ms.msm(POINTS, ONES, stop=True), e.OptionError, ("stop", "function")),
     BadInput("devices that are no list", lambda: ms.msm(POINTS, ONES, devices=0), e.OptionError, ("devices",)),
+    BadInput(
+        "a promise that is no truth",
+        lambda: ms.msm(POINTS, ONES, assume_subgroup="no"),
+        e.OptionError,
+        ("assume_subgroup", "'no'"),
+    ),
     BadInput("a GPU below zero", lambda: ms.msm(POINTS, ONES, devices=[-1]), e.OptionError, ("devices", "[-1]")),
     BadInput(
         "devices for the backend cpu",

@@ -105,3 +105,31 @@ def test_a_panic_is_an_error(long: bool, capfd: pytest.CaptureFixture[str]) -> N
         _core.provoke_panic(long)
     assert capfd.readouterr().err == "", "a panic prints nothing"
     assert ms.msm([(1, 2)], [1], curve="bn254") == CURVE.generator
+
+
+def test_conversions_end_in_the_middle() -> None:
+    """What a signal handler raises ends a conversion before all is written; afterwards it would be too late to see."""
+    values = np.tile(CURVE.known_points(1 << 10).data, (1 << 10, 1, 1))
+
+    class Enough(Exception):
+        pass
+
+    def enough(number: int, frame: object) -> None:
+        raise Enough
+
+    def cut_short() -> bool:
+        out = np.zeros_like(values)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.005)
+            _core.convert(CURVE.name, values, True, out)
+            time.sleep(1)  # the conversion was faster than the signal
+        except Enough:
+            return not out[-1].any()
+        return False
+
+    before = signal.signal(signal.SIGALRM, enough)
+    try:
+        assert any(cut_short() for _ in range(50)), "a stalled machine may finish some, not all"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

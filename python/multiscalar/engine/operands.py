@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from .. import intake
-from ..arrays import Check, DeviceArray, Form, PointArray, ScalarArray, word
+from ..arrays import Check, DeviceArray, Form, PointArray, ScalarArray, truth, word
 from ..curves import Curve
 from ..curves import curve as find_curve
 from ..errors import CurveMismatchError, InputTypeError, LengthError, OptionError, ShapeError, UnknownCurveError
@@ -59,6 +59,7 @@ def points_operand(
 ) -> PointOperand:
     """Points with the check that is still to be made by the backend."""
     wanted = Check.CURVE if check is None else word(Check, check, "check")
+    truth(assume_subgroup, "assume_subgroup")
     if isinstance(value, PointArray):
         _agree(value.form, form, "form", "points")
         if check is None and not assume_subgroup:
