@@ -24,8 +24,12 @@ def in_child(work: Callable[[], bool]) -> bool:
     """Whether `work`, in a forked child, returns true within a minute; a child that hangs is ended by an alarm."""
     pid = os.fork()
     if pid == 0:
-        signal.alarm(60)
-        os._exit(0 if work() else 1)
+        code = 1
+        try:
+            signal.alarm(60)
+            code = 0 if work() else 1
+        finally:
+            os._exit(code)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
