@@ -72,6 +72,8 @@ impl Grid {
         if whole > 0 {
             let groups = self.threads as u32 * (whole / self.threads as u32).div_ceil(self.joint());
             cells.extend((0..groups).map(|i| Cell { windows: share(whole, groups, i), terms: 0..self.terms }));
+            // Two groups of three windows and two of two go round two threads in this order and in no other.
+            cells.sort_by_key(|cell| core::cmp::Reverse(cell.windows.len()));
         }
         let pieces = self.pieces();
         for w in whole..self.windows {
@@ -108,6 +110,22 @@ mod tests {
                     }
                     assert!(seen.iter().all(|&times| times == 1), "{grid:?}");
                 }
+            }
+        }
+    }
+
+    /// Threads that take the cells in turn get as many windows each, whatever the groups.
+    #[test]
+    fn turns_are_even() {
+        for windows in [6, 8, 10, 12, 14, 20, 22] {
+            for threads in [2, 3, 4] {
+                let grid = Grid { terms: 1 << 15, windows, c: 12, threads };
+                let mut busy = vec![0; threads];
+                for cell in grid.cells().iter().filter(|cell| cell.terms.len() == grid.terms) {
+                    *busy.iter_mut().min().expect("there is a thread") += cell.windows.len();
+                }
+                let most = windows as usize / threads;
+                assert!(busy.iter().all(|&turns| turns == most), "{grid:?}: {busy:?}");
             }
         }
     }
