@@ -59,6 +59,7 @@ def one_term() -> Iterator[Row]:
 def ctrl_c() -> Iterator[Row]:
     curve = ms.curve("bls12-381")
     bases, scalars = ms.Bases(curve.known_points(1 << 22)), curve.random_scalars(1 << 22)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     worst = 0.0
     for delay in (0.05, 0.3, 1.0, 2.0):
         sent: list[float] = []

@@ -2,36 +2,28 @@
 
     python tools/sweep.py results/cpu/sweep.jsonl
 
-A row a curve: the sizes, the steepest step of the median between neighbouring sizes over the ratio of these
-sizes, and the dearest first term above a power of two: T(2^k + 1) / T(2^k).
+A row a curve: the sizes, the steepest step between neighbouring sizes over the ratio of these sizes, and the dearest
+first term above a power of two, T(2^k + 1) / T(2^k). Of the fastest samples: a shared machine is slow at random for
+seconds on end, which in medians of one size looks like a cliff.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import defaultdict
 from itertools import pairwise
-from pathlib import Path
-from statistics import median
 
-Times = dict[str, dict[int, float]]  # curve -> n -> seconds
+from records import figures
+
+Times = dict[str, dict[int, float]]  # curve -> n -> ns
 
 
-def wall_times(paths: list[Path]) -> Times:
-    """The median sample of every cell, in seconds."""
-    cells: dict[tuple[Path, str], tuple[str, int]] = {}
-    samples: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for path in paths:
-        for line in path.read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            if entry["kind"] == "cell" and entry["path"] == "cpu":
-                cells[path, entry["cell"]] = entry["labels"]["curve"], entry["labels"]["n"]
-            elif entry["kind"] == "sample" and not entry.get("warmup"):
-                samples[cells[path, entry["cell"]]].append(entry["wall_ns"])
+def wall_times(paths: list[str]) -> Times:
+    """The fastest sample of every size."""
+    found = figures(paths, "wall_ns", lambda path, labels: (labels["curve"], labels["n"]), min)
     times: Times = defaultdict(dict)
-    for (curve, n), values in samples.items():
-        times[curve][n] = median(values) / 1e9
+    for (curve, n), ns in found.items():
+        times[curve][n] = ns
     return times
 
 
@@ -52,4 +44,4 @@ def table(times: Times) -> str:
 
 
 if __name__ == "__main__":
-    print(table(wall_times([Path(name) for name in sys.argv[1:]])))
+    print(table(wall_times(sys.argv[1:])))

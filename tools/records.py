@@ -1,0 +1,41 @@
+"""What the tables in the pages need of lab records: a clock over the samples of a cell, as one figure."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+from statistics import median
+from typing import Any, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def figures(
+    paths: Iterable[str],
+    clock: str,
+    key: Callable[[str, dict[str, Any]], Key | None],
+    take: Callable[[list[int]], float] = median,
+) -> dict[Key, float]:
+    """`take` of `clock` ("wall_ns" or "cpu_ns"), in ns, for each `key(path, labels)` that is not None.
+
+    Cells with the same key are taken together; warm-ups and samples without that clock are left out.
+    """
+    samples: dict[Key, list[int]] = defaultdict(list)
+    for path in paths:
+        cells: dict[str, Key | None] = {}
+        for line in Path(path).read_text(encoding="utf-8").splitlines():
+            entry = json.loads(line)
+            if entry["kind"] == "cell":
+                cells[entry["cell"]] = key(entry["path"], entry["labels"])
+            elif entry["kind"] == "sample" and entry.get(clock) and not entry.get("warmup"):
+                cell = cells[entry["cell"]]
+                if cell is not None:
+                    samples[cell].append(entry[clock])
+    return {cell: take(values) for cell, values in samples.items()}
+
+
+def power(n: int) -> str:
+    """2^k where that is shorter."""
+    return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else str(n)
