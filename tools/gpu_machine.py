@@ -1,6 +1,6 @@
 """Check and measure the cuda backend on a GPU machine: one command, some nine minutes, a handful of files.
 
-    python tools/gpu_machine.py --out DIR [--wheels DIR] [--stages compile,native,...] [--minutes N]
+    python tools/gpu_machine.py --out DIR [--wheels DIR] [--stages compile,native,...] [--minutes N] [--texts others]
 
 `--wheels` holds the project's wheel (abi3) and wheels that the machine lacks; nothing is downloaded. Without it the
 package must be importable. Stages, in this order unless chosen; each stands for itself, and one that fails or hangs
@@ -11,8 +11,10 @@ takes nothing along:
     table       lab records: three curves, three scopes, 2^10 to 2^24 (table.jsonl)
     figures     benchmarks/gpu_figures.py: what a record has no row for (figures.jsonl)
     sanitize    compute-sanitizer memcheck, racecheck, synccheck on every kernel, one curve per limb width
-    profile     ncu on the heavy kernels at 2^20 and 2^24 (not by default: it wants minutes of its own)
+    tune        kernel texts and plans side by side, tools/gpu_tune.py (tune.md; not by default)
+    profile     ncu on the heavy kernels at 2^20 and 2^24, share of the multiplier's pipe (profile.csv; not by default)
 
+With `--texts others` the wheel is unpacked with the other texts of multiscalar.cuda.sources chosen, for any stage.
 In DIR: summary.json (each command with exit code, seconds and last line), the records, and logs.tar.gz. Exit code: the
 number of commands that failed; 3 without a GPU. Nothing in these files names a place on the machine.
 """
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import json
 import os
 import signal
@@ -245,15 +248,46 @@ def sanitize(session: Session) -> None:
     )
 
 
+def tune(session: Session) -> None:
+    """What docs/gpu-engine.md leaves to a measurement, in one table."""
+    command = [PYTHON, "tools/gpu_tune.py", "--seconds", "150"]
+    session.run("tune", "texts-and-plans", command, 240, keep="tune.md")
+    print((session.out / "tune.md").read_text(), flush=True)
+
+
+# Counters of one pass, so that a kernel runs once and none of its gigabytes is saved and restored.
+METRICS = (
+    "gpu__time_duration.sum",
+    "sm__pipe_fmaheavy_cycles_active.avg.pct_of_peak_sustained_active",
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+)
+
+
 def profile(session: Session) -> None:
-    """Share of the integer pipe and of the memory's rate, kernel by kernel."""
-    pipe = "sm__inst_executed_pipe_fmaheavy.avg.pct_of_peak_sustained_active"
-    metrics = f"gpu__time_duration.sum,{pipe},sm__throughput.avg.pct_of_peak_sustained_elapsed"
+    """The pair rounds and the accumulation of one call: four launches, time, pipe and resident warps of each."""
     for curve in ("bn254", "bls12-377"):
         for n in (1 << 20, 1 << 24):
-            command = ["ncu", "--clock-control", "none", "--metrics", metrics, "--csv"]
-            command += ["-k", "regex:msm_(pairs|accumulate)"]
-            session.run("profile", f"{curve}-{n}", [*command, PYTHON, "-c", PROFILED, curve, str(n)], 120)
+            command = ["ncu", "--clock-control", "none", "--cache-control", "none", "--metrics", ",".join(METRICS)]
+            command += ["-k", "regex:msm_(pairs|accumulate)", "--launch-count", "4", "--csv", "--page", "raw"]
+            command += [PYTHON, "-c", PROFILED, curve, str(n)]
+            session.run("profile", f"{curve}-{n}", command, 120, keep="profile.csv")
+    print(shares((session.out / "profile.csv").read_text(errors="replace")), flush=True)
+
+
+def shares(text: str) -> str:
+    """ncu's pages of raw values, a line a launch: kernel, time, share of the pipe, share of the warps."""
+    lines, columns, units = [], [""], [""]
+    for row in csv.reader(line for line in text.splitlines() if line.startswith('"')):
+        if "Kernel Name" in row:
+            columns, units = row, []
+        elif not units:
+            units = row
+        elif len(row) == len(columns):
+            value = dict(zip(columns, row, strict=True))
+            of = dict(zip(columns, units, strict=True))
+            figures = ", ".join(f"{value[metric]} {of[metric]}" for metric in METRICS)
+            lines.append(f"{value['Kernel Name'].split('(')[0]}: {figures}")
+    return "\n".join(lines) or "no launch was profiled"
 
 
 STAGES: dict[str, Callable[[Session], None]] = {
@@ -262,6 +296,7 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "table": table,
     "figures": figures,
     "sanitize": sanitize,
+    "tune": tune,
     "profile": profile,
 }
 USUAL = ("compile", "native", "table", "figures", "sanitize")
@@ -277,11 +312,14 @@ def perform(session: Session, stages: Sequence[str], known: dict[str, Callable[[
     return sum(one.code != 0 for one in session.done)
 
 
-def install(wheels: Path, site: Path) -> None:
-    """Unpack the wheels beside the machine's own packages, which stay as they are."""
+def install(wheels: Path, site: Path, texts: str) -> None:
+    """Unpack the wheels beside the machine's own packages, which stay as they are; choose the kernels' texts."""
     files = [str(path) for path in sorted(wheels.glob("*.whl"))]
     command = [PYTHON, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-compile", "--no-cache-dir"]
     subprocess.run([*command, "--upgrade", "--target", str(site), *files], check=True)
+    if texts == "others":
+        with (site / "multiscalar/cuda/sources.py").open("a") as file:
+            file.write("\n\nSOURCES = with_others(*OTHERS)\n")
 
 
 def missing(environment: dict[str, str]) -> str:
@@ -298,7 +336,10 @@ def main() -> int:
     parser.add_argument("--wheels", type=Path)
     parser.add_argument("--stages", default=",".join(USUAL))
     parser.add_argument("--minutes", type=float, default=9.0, help="nothing runs longer than this, all in all")
+    parser.add_argument("--texts", choices=("chosen", "others"), default="chosen")
     arguments = parser.parse_args()
+    if arguments.texts == "others" and not arguments.wheels:
+        parser.error("--texts others changes the unpacked wheel: give --wheels")
     stages = arguments.stages.split(",")
     if unknown := [name for name in stages if name not in STAGES]:
         parser.error(f"no stage is called {', '.join(unknown)}; there are {', '.join(STAGES)}")
@@ -313,7 +354,7 @@ def main() -> int:
             "MULTISCALAR_CACHE_DIR": os.environ.get("MULTISCALAR_CACHE_DIR", str(cache)),
         }
         if arguments.wheels:
-            install(arguments.wheels, site)
+            install(arguments.wheels, site, arguments.texts)
         if reason := missing(environment):
             print(f"no GPU to work on: {reason}", file=sys.stderr)
             return 3

@@ -40,8 +40,8 @@ static __device__ __forceinline__ Xyzz xyzz_from(const Affine& p) {
     return {p.x, p.y, fe_one(), fe_one()};
 }
 
-// 2 p for affine p. Rare inside an accumulation, hence out of line.
-static __device__ __noinline__ void xyzz_double_affine(Xyzz& r, const Affine& p) {
+// 2 p for affine p.
+static __device__ __forceinline__ void xyzz_twice(Xyzz& r, const Affine& p) {
     if (is_zero(p.y)) {
         r = xyzz_infinity();
         return;
@@ -56,6 +56,15 @@ static __device__ __noinline__ void xyzz_double_affine(Xyzz& r, const Affine& p)
     r.y = sub(mul(m, sub(s, r.x)), mul(r.zzz, p.y));
 }
 
+// The same out of line, being rare inside an accumulation. By value, the loop around the call keeps its sum in registers, where it
+// fits on 8 limbs; by reference it lives in local memory, where 12 limbs would otherwise spill the point that is on its way.
+static __device__ __noinline__ Xyzz xyzz_double_affine(Affine p) {
+    Xyzz r;
+    xyzz_twice(r, p);
+    return r;
+}
+static __device__ __noinline__ void xyzz_double_affine(Xyzz& r, const Affine& p) { xyzz_twice(r, p); }
+
 // r += p.
 static __device__ __forceinline__ void xyzz_add_affine(Xyzz& r, const Affine& p) {
     if (is_infinity(p)) return;
@@ -66,10 +75,14 @@ static __device__ __forceinline__ void xyzz_add_affine(Xyzz& r, const Affine& p)
     Fe h = sub(mul(p.x, r.zz), r.x);
     Fe s = sub(mul(p.y, r.zzz), r.y);
     if (is_zero(h)) {
-        if (is_zero(s))
-            xyzz_double_affine(r, p);
-        else
+        if (is_zero(s)) {
+            if (curve::N == 8)
+                r = xyzz_double_affine(p);
+            else
+                xyzz_double_affine(r, p);
+        } else {
             r = xyzz_infinity();
+        }
         return;
     }
     Fe hh = sqr(h);

@@ -1,6 +1,8 @@
 // Scattering a chunk that is read twice: first counted as a whole, so that one atomic a target reserves all its places, then tile
 // by tile.
 
+constexpr u32 SORT_BLOCKS = 2;  // resident blocks of a multiprocessor
+
 // `reserve(target, count)` gives the first of `count` places; `write(place, item)`.
 template <typename Read, typename Reserve, typename Write>
 static __device__ __forceinline__ void scatter_chunk(SortSpace& space, u32 targets, u32 begin, u32 end, const Read& read,
