@@ -1,10 +1,10 @@
 """Time what docs/gpu-engine.md leaves open on the GPU at hand: kernel texts and plans, by phase, every sum checked.
 
-    python tools/gpu_tune.py [--texts chosen|others|all] [--curves bn254,bls12-377] [--sizes 2^20,2^24] [--repeats 5]
+    python tools/gpu_tune.py [--texts chosen|others] [--curves bn254,bls12-377] [--sizes 2^20,2^24] [--repeats 5]
 
-`--texts` picks files of `multiscalar.cuda.sources`: the chosen ones, the others, or both in turn. A row is a plan: the
-cost model's, then one choice changed at a time. Times are medians in microseconds: device events by phase, and wall;
-scalars and bases are on the device. Compiling comes first.
+`--texts` picks files of `multiscalar.cuda.sources`: the chosen ones, or the others. A row is a plan: the cost model's,
+then one choice changed at a time. Times are medians in microseconds: device events by phase, and wall; scalars and
+bases are on the device.
 """
 
 from __future__ import annotations
@@ -39,25 +39,11 @@ CHANGES: dict[str, Change] = {
 }
 
 
-@contextmanager
-def texts_of(text: str) -> Iterator[None]:
-    """Kernels loaded inside are of this text."""
-    before = sources.SOURCES
-    sources.SOURCES = TEXTS[text]
-    compiled._kernels.clear()
-    try:
-        yield
-    finally:
-        sources.SOURCES = before
-        compiled._kernels.clear()
-
-
-def compile_all(curves: list[str], texts: list[str]) -> None:
-    """Fill the cubin cache: curves and units side by side, text by text."""
+def compile_all(curves: list[str]) -> None:
+    """Fill the cubin cache, curves and units side by side."""
     arch, started = open_device().arch, time.monotonic()
-    for text in texts:
-        with texts_of(text), ThreadPoolExecutor(len(curves)) as pool:
-            list(pool.map(lambda name: compiled.machine_code(ms.curve(name), arch), curves))
+    with ThreadPoolExecutor(len(curves)) as pool:
+        list(pool.map(lambda name: compiled.machine_code(ms.curve(name), arch), curves))
     print(f"compiled or in the cache after {time.monotonic() - started:.0f} s", file=sys.stderr)
 
 
@@ -92,37 +78,44 @@ def measure(bases: Any, scalars: OnDevice, expected: ms.Point, repeats: int) -> 
     return {name: statistics.median(row[name] for row in rows) for name in rows[0]}
 
 
-def table_of(curve: ms.Curve, n: int, texts: list[str], points: Any, scalars: Any, repeats: int) -> None:
+def forget_plans(curve: ms.Curve) -> None:
+    """Of tables that lie where the next one may lie: a plan knows its table by that."""
+    lane = compiled.kernels(curve).lane
+    with lane.lock, lane.runtime.current():
+        lane.release()
+
+
+def table_of(curve: ms.Curve, n: int, text: str, points: Any, scalars: Any, repeats: int) -> None:
+    """Print the rows of one curve and size."""
     expected, on_device = curve.expected_sum(points, scalars), OnDevice(scalars.data)
-    for text in texts:
-        with texts_of(text):
-            seen: set[Tuning] = set()
-            for name, change in CHANGES.items():
-                with tuned(change) as used:
-                    bases = ms.Bases(points, backend="cuda")
-                    compiled.kernels(curve).lane.release()  # and with it the plans of other texts and changes
-                    row = measure(bases, on_device, expected, repeats)
-                if not used or used[0] in seen:
-                    continue
-                seen.add(used[0])
-                plan = used[0]
-                shape = f"W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
-                cells = " | ".join(f"{row[key]:.0f}" for key in (*PHASES, "device", "wall"))
-                print(f"| {curve.name} | {n} | {text} | {name} | {shape} | {cells} |", flush=True)
+    seen: set[Tuning] = set()
+    for name, change in CHANGES.items():
+        with tuned(change) as used:
+            bases = ms.Bases(points, backend="cuda")
+            forget_plans(curve)
+            row = measure(bases, on_device, expected, repeats)
+        if used[-1] in seen:
+            continue
+        seen.add(used[-1])
+        plan = used[-1]
+        shape = f"W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
+        cells = " | ".join(f"{row[key]:.0f}" for key in (*PHASES, "device", "wall"))
+        print(f"| {curve.name} | {n} | {text} | {name} | {shape} | {cells} |", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--texts", choices=[*TEXTS, "all"], default="all")
+    parser.add_argument("--texts", choices=TEXTS, default="chosen")
     parser.add_argument("--curves", default="bn254,bls12-377")
     parser.add_argument("--sizes", default="2^20,2^24")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
     arguments = parser.parse_args()
     started = time.monotonic()
-    curves, texts = arguments.curves.split(","), list(TEXTS) if arguments.texts == "all" else [arguments.texts]
+    sources.SOURCES = TEXTS[arguments.texts]  # before any kernel is loaded
+    curves = arguments.curves.split(",")
     sizes = [1 << int(word[2:]) if word.startswith("2^") else int(word) for word in arguments.sizes.split(",")]
-    compile_all(curves, texts)
+    compile_all(curves)
     print("| curve | n | text | change | plan | " + " | ".join((*PHASES, "device", "wall")) + " |")
     print("|---" * (5 + len(PHASES) + 2) + "|")
     for name in curves:
@@ -132,7 +125,7 @@ def main() -> int:
             if time.monotonic() - started > arguments.seconds:
                 print(f"{name}, {n}: not begun, out of time", file=sys.stderr)
                 continue
-            table_of(curve, n, texts, points[:n], scalars[:n], arguments.repeats)
+            table_of(curve, n, arguments.texts, points[:n], scalars[:n], arguments.repeats)
     return 0
 
 

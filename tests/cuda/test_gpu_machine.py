@@ -118,3 +118,17 @@ def test_the_figures_on_the_shim(shim: Any, monkeypatch: pytest.MonkeyPatch) -> 
     json.dumps(facts)
     late = list(gpu_figures.figures([bench], ["plans"], -1.0))
     assert late[0]["error"] == "no time was left"
+
+
+def test_the_profilers_pages_become_a_line_a_launch() -> None:
+    columns = ",".join(f'"{name}"' for name in ("ID", "Kernel Name", *gpu_machine.METRICS))
+    launches = (("us", "msm_pairs_entries", "1,420.5"), ("ms", "msm_accumulate", "1.4"))
+    pages = "\n".join(
+        f'==PROF== Connected\n{columns}\n"","","{unit}","%","%"\n"0","{kernel}(const int *)","{time}","63.2","31.0"'
+        for unit, kernel, time in launches
+    )
+    assert gpu_machine.shares(pages).splitlines() == [
+        "msm_pairs_entries: 1,420.5 us, 63.2 %, 31.0 %",
+        "msm_accumulate: 1.4 ms, 63.2 %, 31.0 %",
+    ]
+    assert gpu_machine.shares("==ERROR== no permission\n") == "no launch was profiled"

@@ -8,6 +8,7 @@ static inline Quad load_line(const Quad* address) { return *address; }
 static inline Quad load_scratch(const Quad* address) { return *address; }
 static inline void store_scratch(Quad* address, const Quad& q) { *address = q; }
 
+constexpr bool SUMS_FIT_REGISTERS = curve::N == 8;  // both forms are run: one on each width
 static inline Quad load_shared(const Quad* address) { return *address; }
 
 // Copies are done at once; two stages, as on the devices that gain most from them.

@@ -56,8 +56,8 @@ static __device__ __forceinline__ void xyzz_twice(Xyzz& r, const Affine& p) {
     r.y = sub(mul(m, sub(s, r.x)), mul(r.zzz, p.y));
 }
 
-// The same out of line, being rare inside an accumulation. By value, the loop around the call keeps its sum in registers, where it
-// fits on 8 limbs; by reference it lives in local memory, where 12 limbs would otherwise spill the point that is on its way.
+// The same out of line, being rare inside an accumulation. By value, the loop around the call keeps its sum in registers, if it
+// fits; by reference the sum lives in local memory, and the registers are left to the point that is on its way.
 static __device__ __noinline__ Xyzz xyzz_double_affine(Affine p) {
     Xyzz r;
     xyzz_twice(r, p);
@@ -76,7 +76,7 @@ static __device__ __forceinline__ void xyzz_add_affine(Xyzz& r, const Affine& p)
     Fe s = sub(mul(p.y, r.zzz), r.y);
     if (is_zero(h)) {
         if (is_zero(s)) {
-            if (curve::N == 8)
+            if (SUMS_FIT_REGISTERS)
                 r = xyzz_double_affine(p);
             else
                 xyzz_double_affine(r, p);

@@ -63,6 +63,14 @@ static __device__ __forceinline__ void copy_wait() {
 #endif
 }
 
+// Whether a loop with a sum of four 8-limb coordinates and the next point on its way fits into 128 registers: it did with every
+// assembler up to sm_90, while those for sm_100 and sm_120 spill 300 bytes.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr bool SUMS_FIT_REGISTERS = false;
+#else
+constexpr bool SUMS_FIT_REGISTERS = curve::N == 8;
+#endif
+
 // A 16-byte load from shared memory each time it is written down: what is read twice is not kept in registers between.
 static __device__ __forceinline__ Quad load_shared(const Quad* address) {
     Quad q;
