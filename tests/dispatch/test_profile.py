@@ -81,6 +81,15 @@ def test_brackets_in_strings_are_not_depth(text: str) -> None:
         jsontext.parse(deep)
 
 
+def test_a_site_folder_that_may_not_be_looked_into_has_no_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed:
+        def is_dir(self) -> bool:
+            raise PermissionError("not for you")
+
+    monkeypatch.setattr(store, "SITE", Closed())
+    assert store.find(HERE) is None
+
+
 def test_half_a_surrogate_pair_is_no_text() -> None:
     assert jsontext.parse('"\\ud83d\\ude00 \\u00e9"') == "\U0001f600 \u00e9"
     for text in ('"\\ud83d"', '["\\udc00 "]', '{"\\ud800": 1}'):

@@ -98,6 +98,14 @@ def test_saved_proofs_verify_and_altered_ones_do_not(capsys: pytest.CaptureFixtu
     assert "a seeded setup" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("setup", ["5", "5:", ":5", "5:x", "5:0", "5:2^-1", "-5:8", "\u00b2:8"])
+def test_a_setup_without_meaning_is_bad_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path, setup: str) -> None:
+    (tmp_path / "p").write_bytes(b"")
+    file = str(tmp_path / "p")
+    assert run("verify", file, "--key", file, "--inputs", file, "--insecure-setup", setup) == 2
+    assert "write SEED:POWERS" in capsys.readouterr().err
+
+
 def test_verification_needs_a_setup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(b"")
     assert run("verify", str(tmp_path / "p"), "--key", str(tmp_path / "p"), "--inputs", str(tmp_path / "p")) == 3

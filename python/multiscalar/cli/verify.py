@@ -57,7 +57,11 @@ def _setup(directory: Path | None, insecure: str | None) -> srs.Srs:
     if insecure is None:
         return srs.load(directory)
     seed, _, powers = insecure.partition(":")
-    if not (seed.isdigit() and powers):
+    try:
+        meant = seed.isdecimal() and parse_size(powers) > 0
+    except ValueError:
+        meant = False
+    if not meant:
         raise o.fail(f"--insecure-setup {insecure!r}: write SEED:POWERS, e.g. 5090:32768")
     typer.echo("INSECURE SETUP: an accepted proof proves nothing", err=True)
     return srs.seeded(parse_size(powers), int(seed), warn=False)

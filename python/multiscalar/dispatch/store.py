@@ -80,11 +80,19 @@ def find(machine: Machine) -> Profile | None:
     mine = read(path_for(machine), "measured on this machine")
     if mine is not None and not mine.machine.mismatch(machine):
         return mine
-    for path in sorted(SITE.glob("*.json")) if SITE.is_dir() else []:
+    for path in _site_files():
         site = read(path, f"site profile {path}")
         if site is not None and not site.machine.mismatch(machine):
             return site
     return shipped(machine)
+
+
+def _site_files() -> list[Path]:
+    """Profiles of the site; none where there is no folder, or one that this user may not look into."""
+    try:
+        return sorted(SITE.glob("*.json")) if SITE.is_dir() else []
+    except OSError:
+        return []
 
 
 def shipped(machine: Machine) -> Profile | None:
