@@ -196,6 +196,9 @@ def test_device_vectors_that_lie_as_a_batch_are_read_as_they_lie(shim: Any) -> N
     assert bases.msm(beside) == expected
     assert bases.msm(apart) == expected[::-1]
     assert bases.msm(beside)[0].run.copied_bytes == 0
+    shorter = [beside[0], OnDevice(together[8:13])]  # behind it lies what is not ours to read
+    assert per_call(runtime, lambda: bases.msm(shorter))["copy_within"] == 2
+    assert bases.msm(shorter) == [expected[0], curve.expected_sum(points[:5], together[8:13])]
 
 
 def test_a_one_shot_call_that_repeats_allocates_nothing(shim: Any) -> None:

@@ -7,7 +7,6 @@ terms; sums of parts add up.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
@@ -95,8 +94,11 @@ class DeviceBases:
 
     def _within_memory(self, work: Work, options: MsmOptions) -> list[Outcome]:
         """Run `work`, in parts if the device has no room for all of it at once."""
-        with contextlib.suppress(OutOfMemoryError) if work.divisible else contextlib.nullcontext():
+        try:
             return self._run(work, options)
+        except OutOfMemoryError:
+            if not work.divisible:
+                raise
         # Outside of the handler: the parts' own errors do not drag this one along.
         left, right = (self._within_memory(part, options) for part in work.halves())
         return [added(self.curve, left[0], right[0])] if len(work.operands) == 1 else left + right
@@ -147,8 +149,9 @@ class DeviceBases:
             return Source(0, size if size > IN_PLACE_BYTES else 0)
         pointer = first.pointer
         direct = pointer % ALIGNMENT == 0 and (
-            len(operands) == 1 or all(operand.pointer == pointer + k * stride for k, operand in enumerate(operands))
-        )
+            len(operands) == 1
+            or all(one.pointer == pointer + k * stride and one.count == n for k, one in enumerate(operands))
+        )  # rows of a shorter vector are read to their full length, which is somebody else's memory
         return Source(pointer, 0) if direct else Source(0, size)
 
     def _submit_in_turn(self, work: Work, source: Source, options: MsmOptions) -> list[Task]:

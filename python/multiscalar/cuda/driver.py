@@ -137,7 +137,7 @@ class current:
     __slots__ = ("_context",)
 
     def __init__(self, context: Any) -> None:
-        self._context = context
+        self._context = context  # and no other state: one object serves any number of threads
 
     def __enter__(self) -> None:
         call("cuCtxPushCurrent", self._context)

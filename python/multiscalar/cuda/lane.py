@@ -188,8 +188,9 @@ class Lane:
             self.runtime.free(base)
 
     def _drop_plans(self) -> None:
-        self.runtime.synchronize(self.copies)
-        self.runtime.synchronize(self.stream)
+        with self.runtime.current():
+            self.runtime.synchronize(self.copies)
+            self.runtime.synchronize(self.stream)
         for planned in self._plans.values():
             planned.plan.close()
         self._plans.clear()

@@ -21,8 +21,9 @@ class OnDevice:
         self._runtime = GpuRuntime(open_device())
         self._pointer = self._runtime.allocate(host.nbytes)
         stream = self._runtime.stream()
-        self._runtime.copy_in(self._pointer, host.ctypes.data, host.nbytes, stream)
-        self._runtime.synchronize(stream)
+        with self._runtime.current():
+            self._runtime.copy_in(self._pointer, host.ctypes.data, host.nbytes, stream)
+            self._runtime.synchronize(stream)
         self.__cuda_array_interface__ = {
             "shape": host.shape,
             "typestr": host.dtype.str,

@@ -21,11 +21,19 @@ SHARES: Final = (16, 8, 5, 4)  # the first part is one of this many
 WORTH: Final = 0.98
 
 
-@lru_cache(maxsize=256)
 def first_part(shape: Shape, device: DeviceShape, windows: int, path: str | None) -> int:
     """Terms to sum first while the others arrive, 0 to wait for all: of one host vector of `shape`."""
     if shape.batch > 1 or shape.n * shape.scalar_bytes < SMALLEST_BYTES:
         return 0
+    # Asked for the nearest n of three significant bits: nine tunings take long, and the best share changes slowly.
+    low = max(0, shape.n.bit_length() - 3)
+    share = _share(replace(shape, n=shape.n >> low << low), device, windows, path)
+    return shape.n // share if share else 0
+
+
+@lru_cache(maxsize=256)
+def _share(shape: Shape, device: DeviceShape, windows: int, path: str | None) -> int:
+    """One of this many parts goes first; 0 for none."""
     best, least = 0, WORTH * _alone(*_times(shape, device, windows, path, shape.n))
     for share in SHARES:
         terms = shape.n // share
@@ -34,7 +42,7 @@ def first_part(shape: Shape, device: DeviceShape, windows: int, path: str | None
         ready = max(_alone(copy, digits, compute) + more_digits, copy + more_copy)
         total = ready + more_compute - more_digits
         if total < least:
-            best, least = terms, total
+            best, least = share, total
     return best
 
 

@@ -124,13 +124,11 @@ class Plan:
 
         Where scalars come in chunks, "copy" is what the device waited for them, digits of earlier chunks included.
         """
-        elapsed, before = self._runtime.elapsed_us, self._marks[0]
         times: dict[str, int] = {}
-        for phase, mark in zip(self._names, self._marks[1:], strict=True):
-            times[phase] = times.get(phase, 0) + round(1000 * elapsed(before, mark))
-            before = mark
+        for phase, spent in zip(self._names, self._runtime.elapsed_ns(self._marks), strict=True):
+            times[phase] = times.get(phase, 0) + spent
         if self.arrived:
-            waited = round(1000 * elapsed(self._marks[0], self.arrived[-1]))
+            (waited,) = self._runtime.elapsed_ns((self._marks[0], self.arrived[-1]))
             waited = min(times["digits"], max(0, waited))
             times = {"copy": waited, **times, "digits": times["digits"] - waited}
         return times

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,7 +59,7 @@ class Runtime(Protocol):
     def wait(self, stream: Any, event: Any) -> None: ...
     def wait_host(self, event: Any) -> None: ...
     def synchronize(self, stream: Any) -> None: ...
-    def elapsed_us(self, start: Any, stop: Any) -> float: ...
+    def elapsed_ns(self, marks: Sequence[Any]) -> list[int]: ...
     def capture(self, work: Callable[[Any], None], stream: Any) -> Any: ...
     def replay(self, graph: Any, stream: Any) -> None: ...
     def drop_graph(self, graph: Any) -> None: ...
@@ -74,6 +75,7 @@ class GpuRuntime:
         self._record, self._wait = driver.entry("cuEventRecord"), driver.entry("cuStreamWaitEvent")
         self._wait_host, self._synchronize = driver.entry("cuEventSynchronize"), driver.entry("cuStreamSynchronize")
         self._elapsed = driver.load().cuEventElapsedTime
+        self._current = driver.current(device.context)
 
     def load(self, code: bytes) -> Module:
         """Load machine code now, not at the first launch: lazy loading would put it into somebody's timed call."""
@@ -165,11 +167,15 @@ class GpuRuntime:
     def synchronize(self, stream: Any) -> None:
         self._synchronize(stream)
 
-    def elapsed_us(self, start: Any, stop: Any) -> float:
-        status, milliseconds = self._elapsed(start, stop)
-        if status:
-            raise driver.failure("cuEventElapsedTime", status.name)
-        return 1e3 * float(milliseconds)
+    def elapsed_ns(self, marks: Sequence[Any]) -> list[int]:
+        """From each mark to the next one."""
+        elapsed, spans = self._elapsed, []
+        for start, stop in pairwise(marks):
+            status, milliseconds = elapsed(start, stop)
+            if status:
+                raise driver.failure("cuEventElapsedTime", status.name)
+            spans.append(round(1e6 * milliseconds))
+        return spans
 
     # --- work -----------------------------------------------------------------------------------
 
@@ -226,7 +232,7 @@ class GpuRuntime:
 
     def current(self) -> Any:
         """The device current in this thread for a block (see `driver.current`)."""
-        return driver.current(self.device.context)
+        return self._current
 
 
 class _Bound:

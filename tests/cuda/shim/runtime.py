@@ -12,9 +12,10 @@ import ctypes
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -200,12 +201,10 @@ class ShimRuntime:
     def synchronize(self, stream: Stream) -> None:
         stream.run()
 
-    def elapsed_us(self, start: Mark, stop: Mark) -> float:
-        assert start.last is not None
-        assert stop.last is not None
-        assert start.last.at_us is not None, "not yet passed"
-        assert stop.last.at_us is not None, "not yet passed"
-        return stop.last.at_us - start.last.at_us
+    def elapsed_ns(self, marks: Sequence[Mark]) -> list[int]:
+        times = [mark.last.at_us for mark in marks if mark.last is not None]
+        assert len(times) == len(marks), "never recorded"
+        return [round(1000 * (stop - start)) for start, stop in pairwise(times)]  # None: not yet passed
 
     def capture(self, work: Callable[[Any], None], stream: Stream) -> list[tuple[Stream, Work]]:
         self._note("capture")
