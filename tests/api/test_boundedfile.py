@@ -27,6 +27,7 @@ def pipe(folder: Path) -> Path:
 def test_a_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 100)
+    path.chmod(0o600)  # whatever the umask of this process is
     assert boundedfile.read(path, 100) == boundedfile.read(path, 1000, own=True) == b"x" * 100
     with pytest.raises(ValueError, match="larger than 99 bytes"):
         boundedfile.read(path, 99)
