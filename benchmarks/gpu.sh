@@ -1,5 +1,6 @@
 #!/bin/sh
-# Everything that wants a GPU machine, shortest first: records and reports into a folder.
+# What stands on the cuda backend, on a GPU machine, shortest first: records and reports into a folder. The backend itself
+# is checked and measured by tools/gpu_machine.py.
 #
 #   sh benchmarks/gpu.sh OUT [PART...]     parts: doctor cutoff dispatch prove stability (default: all, in that order)
 #

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from multiscalar.cli import calibrate as calibrating
-from multiscalar.cli import main
+from multiscalar.cli import main, metering
 from multiscalar.cli.calibrate import _profile
-from multiscalar.cli.metering import LabMeter, first_calls
+from multiscalar.cli.metering import LabMeter, first_calls, restless
 from multiscalar.cli.session import begin
 from multiscalar.dispatch.agreement import Found, compare, found_in
 from multiscalar.dispatch.calibrate import Grid, NotAttested, NotMeasured, Outcome, calibrate
 from multiscalar.dispatch.profile import Series, from_json, to_json
+from multiscalar.errors import DeviceError, OutOfMemoryError
 from multiscalar.lab.calibration import judged, regret_rows
 from multiscalar.lab.check import Level, check
 from multiscalar.lab.record import Record, gather
@@ -25,6 +27,7 @@ from multiscalar.lab.report.page import build_report
 from multiscalar.lab.status import Status, SubjectError
 from multiscalar.lab.subject import Case, Evidence, Place, Sample
 from multiscalar.lab.subjects.peer import ProgramSubject, own_program
+from multiscalar.lab.warmup import Warmup
 
 SERIES = Series("bn254", "cpu", "resident-bases")
 
@@ -37,6 +40,7 @@ class Formula:
     place: Place = Place.CPU
     wrong: bool = False
     most: int = 1 << 30
+    because: Exception = field(default_factory=lambda: OutOfMemoryError("out of memory"))
     inputs: Any = None
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
 
@@ -45,7 +49,7 @@ class Formula:
 
     def prepare(self, case: Case, inputs: Any) -> None:
         if int(case.labels["n"] or 0) > self.most:
-            raise SubjectError(Status.ERROR, "out of memory")
+            raise SubjectError(Status.ERROR, "out of memory") from self.because
         self.inputs = inputs
 
     def take(self, count: int, warmups: int) -> Sequence[Sample]:
@@ -110,6 +114,26 @@ def test_a_curve_ends_where_the_memory_does() -> None:
     assert max(outcome.gpu.sizes) == 512
     assert outcome.stable
     assert outcome.notes == ["n = 1,024 and above were not measured: out of memory"]
+
+
+def test_a_device_that_fails_ends_no_curve_but_the_calibration() -> None:
+    with pytest.raises(NotAttested, match="cuda on bn254 at n = 1,024: out of memory"):
+        run(Record(), most=512, because=DeviceError("the GPU fell off the bus"))
+
+
+def test_a_clock_without_rest_is_a_problem_where_it_is_the_rule() -> None:
+    flip = itertools.count()
+    meter = LabMeter(Record(), clock=lambda: float(next(flip) % 2 + 1), make=make())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metering, "Warmup", lambda least, plateau: Warmup(least, plateau, limit_s=0.01))
+        for n in (64, 128):
+            meter.open(SERIES, n, "grid")
+            assert meter.settled == {}, "the CPU has no such clock"
+        meter.open(replace(SERIES, backend="cuda"), 128, "grid")
+    assert meter.settled == {128: False}
+    assert "no rest at 1 of 1 sizes, n = 128" in str(restless(meter.settled))
+    assert restless({64: True, 128: True, 256: True, 512: False}) is None
+    assert restless({}) is None
 
 
 def test_a_subject_that_cannot_begin_measures_nothing() -> None:

@@ -24,7 +24,7 @@ from ..lab.machine import watched_device
 from ..lab.record import Record, RecordError
 from ..settings import setting
 from . import options as o
-from .metering import LabMeter, first_calls
+from .metering import LabMeter, first_calls, restless
 from .session import begin, read
 
 __all__ = ["command", "profile_first"]
@@ -190,8 +190,8 @@ def _measure(
             outcome = calibrate(meter, series, grid=grid, budget_s=budget / len(scopes), gpu=reason is None,
                                 progress=_progress)  # fmt: skip
             meter.close()
-            outcome.problems += [f"the GPU's clock stood still at no time at n = {n:,}" for n in meter.restless]
-            meter.restless.clear()
+            outcome.problems += filter(None, [restless(meter.settled)])
+            meter.settled.clear()
             outcomes.append(outcome)
             _progress(f"{name} {scope}: {time.monotonic() - started:.0f} s")
     return outcomes, first

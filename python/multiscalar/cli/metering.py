@@ -6,7 +6,7 @@ report draws the curves and the regret (`lab.calibration`). First calls are time
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Final
@@ -15,6 +15,7 @@ from ..arrays import PointArray
 from ..curves import curve as find_curve
 from ..dispatch.calibrate import GRID_ROLE, NotAttested, NotMeasured
 from ..dispatch.profile import SHAPES, Series
+from ..errors import OutOfMemoryError
 from ..lab.attest import attest
 from ..lab.msmcase import MsmInputs, Question, msm_case
 from ..lab.record import Record
@@ -24,7 +25,7 @@ from ..lab.subjects.own import Own
 from ..lab.subjects.peer import own_program
 from ..lab.warmup import ClockReading, Warmup, warm
 
-__all__ = ["LabMeter", "first_calls"]
+__all__ = ["LabMeter", "first_calls", "restless"]
 
 WARM_UPS: Final = 2
 FIRST_CALLS: Final = 3
@@ -45,14 +46,14 @@ class _Cell:
 class LabMeter:
     """`calibrate.Meter`. Points with known logarithms are made once, for the largest n.
 
-    `clock` is the GPU's, if it answers; sizes at which it reached no plateau are in `restless`.
+    `clock` is the GPU's, if it answers: `settled` says of each size whether it reached its plateau.
     """
 
     record: Record
     seed: int = 5090
     clock: ClockReading | None = None
     make: Callable[[str], Subject] = Own
-    restless: list[int] = field(default_factory=list)
+    settled: dict[int, bool] = field(default_factory=dict)
     _points: dict[str, PointArray] = field(default_factory=dict)
     _open: dict[str, _Cell] = field(default_factory=dict)
 
@@ -71,22 +72,22 @@ class LabMeter:
             samples, report = warm(subject, Warmup(WARM_UPS, plateau=clock is not None), clock)
         except SubjectError as error:
             del self._open[key]
-            raise NotMeasured(error.reason) from None
-        if report.plateau is False:
-            self.restless.append(n)
+            raise _ended(error, series, n) from None
+        if report.plateau is not None:
+            self.settled[n] = report.plateau
         self.record.append(
             "cell", cell=key, path=subject.name, place=str(subject.place), labels=dict(case.labels),
             subject=subject.describe(), warmup=asdict(report),
         )  # fmt: skip
         for sample in samples:
             self._keep(cell, sample, warmup=True)
-        return lambda: self._sample(cell)
+        return lambda: self._sample(cell, series, n)
 
-    def _sample(self, cell: _Cell) -> float:
+    def _sample(self, cell: _Cell, series: Series, n: int) -> float:
         try:
             (sample,) = cell.subject.take(1, 0)
         except SubjectError as error:
-            raise NotMeasured(error.reason) from None
+            raise _ended(error, series, n) from None
         self._keep(cell, sample)
         return sample.wall_ns / 1e3
 
@@ -134,6 +135,21 @@ class LabMeter:
         vectors = [handle.random_scalars(n, self.seed + i, shape) for i in range(series.batch)]
         points = made[:n]
         return MsmInputs(handle, points, vectors, [handle.expected_sum(points, vector) for vector in vectors])
+
+
+def restless(settled: Mapping[int, bool]) -> str | None:
+    """What is wrong with a series whose GPU found no steady clock at more than a quarter of its sizes."""
+    never = [n for n, yes in sorted(settled.items()) if not yes]
+    if 4 * len(never) <= len(settled):
+        return None
+    return f"the GPU's clock came to no rest at {len(never)} of {len(settled)} sizes, n = {never[0]:,} among them"
+
+
+def _ended(error: SubjectError, series: Series, n: int) -> NotMeasured | NotAttested:
+    """Too little memory ends a curve; any other failure voids the calibration."""
+    if isinstance(error.__cause__, OutOfMemoryError):
+        return NotMeasured(error.reason)
+    return NotAttested(f"{series.backend} on {series.curve} at n = {n:,}: {error.reason}")
 
 
 def first_calls(

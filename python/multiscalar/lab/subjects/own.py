@@ -55,7 +55,7 @@ class Own:
         except ms.errors.BackendUnavailableError as error:
             raise SubjectError(Status.UNAVAILABLE, str(error)) from None
         except ms.errors.MultiscalarError as error:
-            raise SubjectError(Status.ERROR, str(error)) from None
+            raise SubjectError(Status.ERROR, str(error)) from error
 
     def take(self, count: int, warmups: int) -> Sequence[Sample]:
         """Timed calls; the results are Points, turned into plain pairs afterwards."""
@@ -65,7 +65,7 @@ class Own:
                 self._call()
             return [self._sample() for _ in range(count)]
         except ms.errors.MultiscalarError as error:
-            raise SubjectError(Status.ERROR, str(error)) from None
+            raise SubjectError(Status.ERROR, str(error)) from error
 
     def _sample(self) -> Sample:
         call = self._call
