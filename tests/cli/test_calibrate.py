@@ -94,6 +94,9 @@ def test_a_calibration_is_a_record_from_which_its_figures_follow() -> None:
     page = build_report(measurements)
     assert ">Calibration</h2>" in page
     assert all(f"<td>{text}</td>" in page for text in row)
+    short = page.split('id="short"')[1].split("</section>")[0]
+    assert "resident-bases" in short
+    assert "hold-out" not in short
 
 
 def test_other_records_have_no_calibration() -> None:

@@ -154,7 +154,7 @@ def _headline(rows: Sequence[Row]) -> list[str]:
     """A sentence a group: who is fastest at the largest size, and by how much, by the clock that suits."""
     out = []
     for name, members in groups(rows):
-        timed = [row for row in members if row.median_us]
+        timed = [row for row in members if row.median_us and row.labels.get("role") != HOLD_OUT]
         if not timed:
             continue
         by_cpu = all(row.serial for row in timed)
