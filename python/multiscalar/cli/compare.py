@@ -63,7 +63,7 @@ def command(
         typer.echo(verdicts_json(comparison) if form is Format.JSON else verdicts_table(comparison), nl=False)
         raise typer.Exit(comparison.exit_code)
     if paths is None and not (state := registry.availability("cuda")).usable:
-        raise o.fail(f"nothing to compare with the CPU: {state.reason}; --paths names two others", 3)
+        raise o.fail(f"nothing to compare with the CPU: {state.reason}; or name two others, e.g. --paths cpu,gnark", 3)
     small = sizes or ("2^18..2^20" if preset is None else None)
     cases = questions(
         curves=o.curve_names(curve),

@@ -119,7 +119,8 @@ def load(directory: str | os.PathLike[str] | None = None) -> Srs:
     if found is None:
         raise SrsError(
             f"no public SRS files (*.usrs) in {', '.join(map(str, looked))}",
-            hint="Name their directory with --srs or MULTISCALAR_SRS_DIR, or use a seeded, insecure setup for tests.",
+            hint="Name their directory with --srs or MULTISCALAR_SRS_DIR, or take a seeded, insecure "
+            "setup for tests: --insecure-setup SEED:POWERS (msm prove names its own), srs.seeded(POWERS, SEED).",
         )
     return Ceremony(found)
 
