@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import DeviceArray, Form, PointArray, ScalarArray
+from .program import cuda_core
 
 ALIGNMENT = 16  # kernels read quads of words
 _LEGACY = 1  # DLPack's word for the legacy default stream: the producer orders its work before it
@@ -84,6 +85,7 @@ def _view(array: DeviceArray) -> tuple[int, int | None, object]:
     """Address, producing stream and owner of a device array."""
     if array.pointer is not None:
         return array.pointer, array.producer, array.source
+    cuda_core()
     from cuda.core.utils import StridedMemoryView
 
     view = StridedMemoryView.from_dlpack(array.source, stream_ptr=_LEGACY)

@@ -7,14 +7,17 @@ result is a cubin, not PTX: a newer compiler's PTX may be too new for an older d
 from __future__ import annotations
 
 import hashlib
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import BackendUnavailableError, CompileError
+from ..forks import renewed
 from .cache import CubinCache
 
-_importing = threading.Lock()  # the package redirects its own import, which two threads must not do at once
+_importing = threading.RLock()
+renewed(sys.modules[__name__], "_importing")
 _OPTIONS_VERSION = 1  # raise it when the options below change
 
 
@@ -69,28 +72,32 @@ def compile_unit(unit: Unit, cache: CubinCache | None = None) -> bytes:
     return code
 
 
-def options_for(arch: str, report: bool = False) -> Any:
-    """How everything is compiled; `report` makes the assembler say what each kernel takes."""
-    from cuda.core import ProgramOptions
+def cuda_core() -> Any:
+    """The package cuda.core. It redirects its own import: threads that import it first at once see half of it."""
+    with _importing:
+        import cuda.core
 
-    return ProgramOptions(
-        arch=arch,
+        return cuda.core
+
+
+def program(unit: Unit, report: bool = False) -> Any:
+    """How everything is compiled; `report` makes the assembler say what each kernel takes."""
+    core = cuda_core()
+    options = core.ProgramOptions(
+        arch=unit.arch,
         std="c++17",
         device_as_default_execution_space=False,
         relocatable_device_code=False,
         ptxas_options="-v" if report else None,
     )
+    return core.Program(unit.source, code_type="c++", options=options)
 
 
 def _compile(unit: Unit) -> bytes:
     _nvrtc()
-    with _importing:
-        from cuda.core import Program
-
-        options = options_for(unit.arch)
+    cuda_core()
     try:
-        program = Program(unit.source, code_type="c++", options=options)
-        result = program.compile("cubin")
+        result = program(unit).compile("cubin")
     except Exception as error:  # the package's error class is not public in every version we support
         first = "\n".join(str(error).splitlines()[:12])
         raise CompileError(

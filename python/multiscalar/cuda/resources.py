@@ -6,7 +6,7 @@ import io
 import re
 from dataclasses import dataclass
 
-from .program import Unit, options_for
+from .program import Unit, program
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -25,11 +25,8 @@ class Resources:
 
 def measure(unit: Unit) -> tuple[bytes, dict[str, Resources]]:
     """Compile `unit`, uncached: the cubin, and the resources of each kernel by name."""
-    from cuda.core import Program
-
     log = io.StringIO()
-    program = Program(unit.source, code_type="c++", options=options_for(unit.arch, report=True))
-    code = program.compile("cubin", logs=log)
+    code = program(unit, report=True).compile("cubin", logs=log)
     return bytes(code.code), parse(log.getvalue())
 
 
