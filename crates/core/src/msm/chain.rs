@@ -27,7 +27,7 @@ pub(super) fn run<C: CurveParams<Field: Engines>>(
     let operations = operations(steps);
     if isa != Isa::Scalar {
         let packed: Vec<_> = points.iter().map(|point| Packed { x: point.x.to_mont(), y: point.y.to_mont() }).collect();
-        if let Some([x, y, z]) = C::Field::lane_chain(&packed, steps) {
+        if let Some([x, y, z]) = C::Field::lane_chain(packed, steps) {
             return (Jacobian::from_coordinates(x, y, z), operations);
         }
     }

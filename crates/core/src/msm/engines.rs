@@ -18,7 +18,7 @@ pub trait Engines: Field {
 
     /// X, Y and Z of the sum that the steps make of the points (in the 64-bit domain), computed in lanes; None if it is
     /// infinity, or has to be computed otherwise.
-    fn lane_chain(points: &[Packed<Self>], steps: &[Step]) -> Option<[Self; 3]>;
+    fn lane_chain(points: Vec<Packed<Self>>, steps: &[Step]) -> Option<[Self; 3]>;
 }
 
 impl<P: FieldParams<4> + LaneParams<5>> Engines for Fp<P, 4> {
@@ -33,11 +33,11 @@ impl<P: FieldParams<4> + LaneParams<5>> Engines for Fp<P, 4> {
     type Ifma512 = ScalarAdder<Self>;
 
     #[cfg(target_arch = "x86_64")]
-    fn lane_chain(points: &[Packed<Self>], steps: &[Step]) -> Option<[Self; 3]> {
+    fn lane_chain(points: Vec<Packed<Self>>, steps: &[Step]) -> Option<[Self; 3]> {
         lane_adder::chain::<P, 4, 5>(points, steps)
     }
     #[cfg(not(target_arch = "x86_64"))]
-    fn lane_chain(_: &[Packed<Self>], _: &[Step]) -> Option<[Self; 3]> {
+    fn lane_chain(_: Vec<Packed<Self>>, _: &[Step]) -> Option<[Self; 3]> {
         None
     }
 }
@@ -54,11 +54,11 @@ impl<P: FieldParams<6> + LaneParams<8>> Engines for Fp<P, 6> {
     type Ifma512 = ScalarAdder<Self>;
 
     #[cfg(target_arch = "x86_64")]
-    fn lane_chain(points: &[Packed<Self>], steps: &[Step]) -> Option<[Self; 3]> {
+    fn lane_chain(points: Vec<Packed<Self>>, steps: &[Step]) -> Option<[Self; 3]> {
         lane_adder::chain::<P, 6, 8>(points, steps)
     }
     #[cfg(not(target_arch = "x86_64"))]
-    fn lane_chain(_: &[Packed<Self>], _: &[Step]) -> Option<[Self; 3]> {
+    fn lane_chain(_: Vec<Packed<Self>>, _: &[Step]) -> Option<[Self; 3]> {
         None
     }
 }

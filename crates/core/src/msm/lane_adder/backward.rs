@@ -149,7 +149,14 @@ where
 
 /// Subtracts LESS p from a raw value unless it is below LIMIT p; it may do so from LIMIT p - p / 16 on.
 #[inline(always)]
-fn reduce_once<I: Isa, P: LaneField<N, L>, const N: usize, const L: usize, const LIMIT: u64, const LESS: u64>(
+pub(super) fn reduce_once<
+    I: Isa,
+    P: LaneField<N, L>,
+    const N: usize,
+    const L: usize,
+    const LIMIT: u64,
+    const LESS: u64,
+>(
     isa: I,
     a: Element<I, L>,
 ) -> Element<I, L>

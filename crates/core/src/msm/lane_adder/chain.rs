@@ -21,11 +21,12 @@
 //! No case is told from another on the way: where an addition meets equal or opposite points, Z becomes a multiple of p
 //! and stays one, and the caller computes anew. Source: Explicit-Formulas Database, dbl-2009-l and madd-2007-bl, rescaled.
 
+use super::backward::reduce_once;
 use super::convert;
 use super::exceptions::join;
 use super::times::times;
 use crate::field::lanes::ifma256::{Ifma256, Ifma256Vl};
-use crate::field::lanes::params::{multiple, nearly, spread};
+use crate::field::lanes::params::{multiple, spread};
 use crate::field::lanes::{Isa, Kernel, LaneField, Limbwise, Repack, Vector};
 use crate::field::{Field, FieldParams, Fp, LaneParams};
 use crate::msm::adder::Packed;
@@ -39,7 +40,7 @@ const NARROW: u64 = 1 << 54;
 /// X, Y and Z after the steps, in the 64-bit domain; None where the CPU has no lanes, where R52 leaves no room for the
 /// bounds, or where Z is zero: at infinity, and after a case that the formulas do not cover.
 pub fn chain<P: FieldParams<N> + LaneParams<L>, const N: usize, const L: usize>(
-    points: &[Packed<Fp<P, N>>],
+    points: Vec<Packed<Fp<P, N>>>,
     steps: &[Step],
 ) -> Option<[Fp<P, N>; 3]>
 where
@@ -60,13 +61,12 @@ where
 
 fn with_isa<I: Isa, P: FieldParams<N> + LaneParams<L>, const N: usize, const L: usize>(
     isa: I,
-    points: &[Packed<Fp<P, N>>],
+    mut points: Vec<Packed<Fp<P, N>>>,
     steps: &[Step],
 ) -> Option<[Fp<P, N>; 3]>
 where
     I::Vector: Repack<N, L>,
 {
-    let mut points = points.to_vec();
     convert::import::<I, P, N, L>(isa, &mut points);
     Some(isa.run(Chain::<P, N, L> { points: &points, steps })?.map(Fp::from_mont))
 }
@@ -211,7 +211,7 @@ where
     let (j, v) = (I::Vector::spread::<0>(fourth), I::Vector::spread::<1>(fourth));
     let rest = I::Vector::add(j, I::Vector::add(v, v));
     let x3 = I::Vector::sub(plus::<I, P, N, L, 16>(isa, I::Vector::spread::<1>(third)), rest); // below 20.9 p
-    let x3 = I::Vector::clean(isa, I::Vector::carry(reduced::<I, P, N, L, 12>(isa, x3)));
+    let x3 = I::Vector::clean(isa, I::Vector::carry(reduce_once::<I, P, N, L, 12, 11>(isa, x3)));
     let run = I::Vector::sub(plus::<I, P, N, L, 12>(isa, v), x3); // below 17.1 p
     // R (V - X') below 5.8 p and 2Y J below 3.1 p.
     let left = I::Vector::with::<1>(I::Vector::spread::<1>(r), point.y);
@@ -219,7 +219,7 @@ where
     let fifth = I::Vector::mul::<P, N>(isa, left, right, zero);
     let (up, down) = (I::Vector::spread::<0>(fifth), I::Vector::spread::<1>(fifth));
     let y3 = I::Vector::sub(plus::<I, P, N, L, 7>(isa, I::Vector::add(up, up)), I::Vector::add(down, down)); // below 18.6 p
-    let y3 = I::Vector::carry(reduced::<I, P, N, L, 11>(isa, y3));
+    let y3 = I::Vector::carry(reduce_once::<I, P, N, L, 11, 10>(isa, y3));
     Point { x: x3, y: y3, z: I::Vector::spread::<2>(carried) }
 }
 
@@ -234,21 +234,6 @@ where
 {
     let multiple = const { spread(multiple(<P as LaneParams<L>>::MODULUS, K), WIDE) };
     I::Vector::add(a, I::Vector::constant(isa, multiple))
-}
-
-/// A raw value below (2 LIMIT - 1) p to one below LIMIT p.
-#[inline(always)]
-fn reduced<I: Isa, P: LaneField<N, L>, const N: usize, const L: usize, const LIMIT: u64>(
-    isa: I,
-    a: [I::Vector; L],
-) -> [I::Vector; L]
-where
-    I::Vector: Limbwise<L>,
-{
-    let limit = const { nearly(<P as LaneParams<L>>::MODULUS, LIMIT) };
-    let less = const { multiple(<P as LaneParams<L>>::MODULUS, LIMIT - 1) };
-    let large = a[L - 1].at_least(I::Vector::splat(isa, limit));
-    I::Vector::sub_where(a, large, I::Vector::constant(isa, less))
 }
 
 /// The coordinates in the 64-bit domain.
