@@ -31,6 +31,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -62,6 +63,7 @@ class Session:
     environment: dict[str, str]
     logs: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="gpu-machine-")))
     done: list[Done] = field(default_factory=list)
+    _keeping: threading.Lock = field(default_factory=threading.Lock)
 
     def run(
         self,
@@ -81,10 +83,10 @@ class Session:
         if limit_s < 2:
             return self._note(Done(stage, name, 125, 0.0, "not run: no time was left"))
         log, started = self.logs / f"{stage}-{name}.log", time.monotonic()
-        target = (self.out / keep).open("ab") if keep else None
-        with log.open("wb") as file:
+        words = log.with_suffix(".out")
+        with log.open("wb") as file, words.open("wb") if keep else contextlib.nullcontext(file) as stdout:
             process = subprocess.Popen(
-                command, cwd=inside, env=self.environment, stdin=subprocess.DEVNULL, stdout=target or file, stderr=file,
+                command, cwd=inside, env=self.environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=file,
                 start_new_session=True,
             )  # fmt: skip
             try:
@@ -92,9 +94,14 @@ class Session:
             except subprocess.TimeoutExpired:
                 code = 124
             _end(process)
-        if target:
-            target.close()
+        if keep:
+            self._append(keep, words.read_bytes())
         return self._note(Done(stage, name, code, round(time.monotonic() - started, 1), self.clean(_last_line(log))))
+
+    def _append(self, keep: str, words: bytes) -> None:
+        """Whole commands one after another: two that run side by side must not cut each other's lines."""
+        with self._keeping, (self.out / keep).open("ab") as file:
+            file.write(words)
 
     def _note(self, done: Done) -> int:
         self.done.append(done)
