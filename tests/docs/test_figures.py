@@ -17,7 +17,7 @@ _TABLE = re.compile(r"<!-- made by: (.+?) -->\n+((?:\|.*\n)+)")
 
 
 def tables() -> list[pytest.ParameterSet]:
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "results").rglob("*.md"))]
     return [
         pytest.param(match[1], match[2].strip(), id=f"{page.name}-{k}")
         for page in pages
