@@ -9,7 +9,10 @@ RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml $(wil
 DRIVER := $(shell nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1 | grep -Eo '^[0-9]+')
 CUDA   := $(if $(DRIVER),$(shell [ "$(DRIVER)" -ge 580 ] && echo cu13 || echo cu12))
 
-DEVELOP := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --release
+comma := ,
+# $(call develop,EXTRAS): the package into .venv. What cargo and pip say is kept, and shown when they fail.
+develop = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release $(if $(1),--extras $(1)) \
+  > $(VENV)/build.log 2>&1 || { cat $(VENV)/build.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help bench bench-small bench-medium bench-large bench-peers compare test test-rust test-python lint build tools \
@@ -40,18 +43,18 @@ $(BIN)/maturin: | tools
 
 $(VENV)/built: pyproject.toml $(RUST) | tools $(BIN)/maturin
 	@echo "building the native core (about a minute the first time)" >&2
-	@$(DEVELOP) $(if $(CUDA),--extras $(CUDA))
+	@$(call develop,$(CUDA))
 	@touch $@
 
 build: $(VENV)/built
 
 # Without a GPU the tests still compile its kernels: the extra nvrtc brings the compiler alone.
 $(VENV)/testers: $(VENV)/built
-	@$(DEVELOP) --extras test,$(or $(CUDA),nvrtc)
+	@$(call develop,test$(comma)$(or $(CUDA),nvrtc))
 	@touch $@
 
 $(VENV)/linters: $(VENV)/testers
-	@$(DEVELOP) --extras dev
+	@$(call develop,dev)
 	@touch $@
 
 # --- the main job -----------------------------------------------------------------------------
