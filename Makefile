@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml $(wildcard Cargo.lock)
+RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml $(wildcard Cargo.lock) python/multiscalar/_core.pyi
 # A driver of 580 or later speaks CUDA 13; an older one gets CUDA 12. No driver: CPU only (nvidia-smi says so in words).
 DRIVER := $(shell nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1 | grep -Eo '^[0-9]+')
 CUDA   := $(if $(DRIVER),$(shell [ "$(DRIVER)" -ge 580 ] && echo cu13 || echo cu12))

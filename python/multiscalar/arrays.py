@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, intake, memory
+from . import intake, memory
 from .curves import Curve
 from .curves import curve as find_curve
 from .errors import InputTypeError, OptionError, ScalarRangeError, shown
 from .failures import translated
+from .native import _core
 from .point import Point
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import _core, memory
+from . import memory
 from .arrays import Check, Form, PointArray, word
 from .curves import Curve
 from .errors import EncodingError, InputTypeError, OptionError, shown
 from .failures import translated
+from .native import _core
 
 
 def encode(points: PointArray, codec: str, *, compressed: bool) -> bytes:

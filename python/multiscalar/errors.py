@@ -122,6 +122,10 @@ class BackendUnavailableError(BackendError):
     """The backend that was asked for is not to be had on this machine."""
 
 
+class CoreError(BackendUnavailableError, ImportError):
+    """The native core is missing, cannot be loaded, or was built from other sources."""
+
+
 class DeviceError(BackendError):
     """A device failed while it worked."""
 

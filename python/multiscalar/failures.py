@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import _core
 from .errors import (
     BackendUnavailableError,
     CancelledError,
@@ -19,6 +18,7 @@ from .errors import (
     OutOfMemoryError,
     ScalarRangeError,
 )
+from .native import _core
 
 if TYPE_CHECKING:
     from .curves import Curve

@@ -16,12 +16,13 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, memory, reference
+from . import memory, reference
 from .arrays import Check, Form, PointArray, ScalarArray
 from .curves import Curve
 from .errors import CurveMismatchError, InputError, LengthError, OptionError, shown
 from .failures import translated
 from .intake import scalar_array
+from .native import _core
 from .point import Point
 from .settings import parse_size, setting
 

@@ -32,6 +32,7 @@ fn provoke_panic(py: Python<'_>, long: bool) -> PyResult<()> {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     interrupt::install_panic_hook();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("INTERFACE", include_str!("../../../python/multiscalar/_core.pyi"))?;
     module.add("Failure", module.py().get_type::<failure::Failure>())?;
     module.add_class::<bases::Bases>()?;
     module.add_function(wrap_pyfunction!(bases::prepare, module)?)?;

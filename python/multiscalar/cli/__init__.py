@@ -49,15 +49,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         help="Multi-scalar multiplication on CPU and NVIDIA GPU: measured, explained, checked.",
     )
     app.callback(invoke_without_command=True)(_root)
-    for name, (module, line) in COMMANDS.items():
-        if name == wanted:
-            _register(app, name, module)
-        elif _exists(module):
-            app.command(name, help=line)(_elsewhere)
     _open_streams()
     try:
+        for name, (module, line) in COMMANDS.items():
+            if name == wanted:
+                _register(app, name, module)
+            elif _exists(module):
+                app.command(name, help=line)(_elsewhere)
         app(arguments, prog_name="msm")
-    except MultiscalarError as error:  # what no command foresaw: a setting of the environment without meaning
+    except MultiscalarError as error:  # what no command foresaw: a setting without meaning, a core of other sources
         typer.echo(f"msm: {error}", err=True)
         sys.exit(_code(error))
     except OSError as error:  # nor this: our output goes to a disk that is full

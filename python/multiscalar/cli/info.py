@@ -55,7 +55,8 @@ def facts() -> dict[str, Any]:
 
 def _core_facts() -> dict[str, Any]:
     """What the native core says of itself: the instruction set in use and those this CPU could run."""
-    from .. import _core, curves, msm
+    from .. import curves, msm
+    from ..native import _core
 
     curve = curves.curve("bn254")
     run = msm(curve.known_points(256), curve.random_scalars(256), backend="cpu").run

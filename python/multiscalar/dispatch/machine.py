@@ -8,9 +8,9 @@ import platform
 from functools import lru_cache
 from pathlib import Path
 
-from .. import _core
 from ..engine import registry
 from ..errors import MultiscalarError
+from ..native import _core
 from ..settings import setting
 from .profile import Machine
 

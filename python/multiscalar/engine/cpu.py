@@ -13,11 +13,12 @@ from typing import Final, cast
 
 import numpy as np
 
-from .. import _core, memory
+from .. import memory
 from ..arrays import DeviceArray, Form, PointArray, ScalarArray
 from ..curves import Curve
 from ..errors import InputError
 from ..failures import translate, translated
+from ..native import _core
 from .backend import Availability, MsmOptions, Outcome, PrepareOptions
 from .run import RunInfo
 

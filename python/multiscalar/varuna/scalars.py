@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Any, Final, Protocol, cast
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
 from ..curves import curve
+from ..native import _core
 from ..settings import setting
 from .clock import phase
 
@@ -35,7 +35,7 @@ class SparseMatrix(Protocol):
         """out = M x; elements past the last row become zero."""
 
 
-native: Final[Any] = cast(Any, _core).snark
+native: Final = _core.snark
 
 
 def threads() -> int:
