@@ -39,6 +39,17 @@ def test_csv_starts_as_promised_and_notes_are_quoted():
     assert done.stdout.splitlines()[1].endswith(',""')
 
 
+@pytest.mark.parametrize("scope", ["end-to-end", "first-call"])
+def test_csv_names_the_threads_and_the_isa_that_ran(scope):
+    words = f"bench --sizes 2^12 --repeats 1 --warmups 0 --paths cpu --scope {scope}"
+    (row,) = table(msm(f"{words} --format csv").stdout)
+    facts = json.loads(msm("info --json").stdout)["cpu"]
+    assert row["isa"] == facts["isa_in_use"]
+    assert 1 <= int(row["threads"]) <= facts["usable_cpus"]
+    (asked,) = json.loads(msm(f"{words} --isa scalar --threads 1 --format json").stdout)["rows"]
+    assert (asked["detail"]["isa"], asked["detail"]["threads"]) == ("scalar", 1)
+
+
 def test_boundary_preset_has_the_eight_sizes():
     done = msm("bench --preset boundary --repeats 1 --warmups 0 --format csv --paths cpu")
     assert [row["size"] for row in table(done.stdout)] == [

@@ -41,6 +41,14 @@ class Row:
         """Median CPU time of the process, where the subject tells."""
         return self.cpu.median.value if self.cpu else None
 
+    def ran(self, name: str) -> Any:
+        """The `isa` or `threads` of the row: as asked; where that was left open, what the subject says it used."""
+        asked = self.labels.get(name)
+        if asked not in (None, "auto"):
+            return asked
+        told = (self.detail or {}).get(name)
+        return told if isinstance(told, (int, str)) and told else None
+
     @property
     def serial(self) -> bool:
         """A CPU row of one thread: best judged by CPU time, which a busy machine hardly touches."""

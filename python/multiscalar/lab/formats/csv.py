@@ -44,7 +44,10 @@ def _us(value: float | None) -> str:
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """Header and rows; a time is empty unless the status is `ok`. All times in microseconds."""
+    """Header and rows; a time is empty unless the status is `ok`. All times in microseconds.
+
+    Where threads and instruction set were left open, they are those that were used, if the subject tells them.
+    """
     out = io.StringIO()
     plain = csv.writer(out, lineterminator="")
     quoted = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
@@ -71,8 +74,8 @@ def _cells(row: Row) -> list[str]:
             str(sum(wall.outliers.values())),
         ]
     )
-    names = ("curve", "group", "scope", "shape", "inputs", "batch", "precompute", "threads", "isa", "seed")
-    labels = ["" if row.labels.get(name) is None else str(row.labels[name]) for name in names]
+    asked = [row.labels.get(name) for name in ("curve", "group", "scope", "shape", "inputs", "batch", "precompute")]
+    labels = [*asked, row.ran("threads"), row.ran("isa"), row.labels.get("seed")]
     return [
         str(row.size),
         row.path,
@@ -82,5 +85,5 @@ def _cells(row: Row) -> list[str]:
         *figures,
         _us(row.copy_us),
         _us(row.device_us),
-        *labels,
+        *("" if value is None else str(value) for value in labels),
     ]

@@ -50,7 +50,10 @@ Opener = Callable[[int], Peer | Fault]
 
 
 class ProgramSubject:
-    """Drives a program. `opener` starts it, given the number of threads that will be asked for."""
+    """Drives a program. `opener` starts it, given the number of threads that will be asked for.
+
+    `labelled`: the labels of a case that the program takes as options.
+    """
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class ProgramSubject:
         *,
         place: Place | None = None,
         options: Mapping[str, Any] | None = None,
+        labelled: Sequence[str] = (),
         limit_s: float = _CALL_LIMIT_S,
     ) -> None:
         self.name = name
@@ -67,6 +71,7 @@ class ProgramSubject:
         self._opener = opener
         self._limit_s = limit_s
         self._options = dict(options or {})
+        self._labelled = labelled
         self._peer: Peer | None = None
         self._opened_for = 0
         self._case: Case | None = None
@@ -134,6 +139,9 @@ class ProgramSubject:
         )
 
     def _run(self, peer: Peer, scope: str, count: int, warmups: int) -> list[Sample]:
+        assert self._case is not None
+        labels = {name: self._case.labels[name] for name in self._labelled}
+        stated = {name: value for name, value in labels.items() if value is not None}
         asked = time.perf_counter_ns()
         answer = _or_raise(
             peer.run(
@@ -141,11 +149,11 @@ class ProgramSubject:
                 warmups=warmups,
                 repeats=count,
                 threads=self._threads(),
-                options=self._options,
+                options={**stated, **self._options},
                 limit_s=self._limit_s * (count + warmups),
             )
         )
-        samples = _samples(answer, asked, time.perf_counter_ns())
+        samples = _samples(answer, self._threads(), asked, time.perf_counter_ns())
         silent = samples and samples[0].evidence.event_ns is None and samples[0].evidence.launches is None
         return self._corroborated(peer, samples) if self.place is Place.GPU and silent else samples
 
@@ -176,7 +184,7 @@ def _or_raise(answer: T | Fault) -> T:
     return answer
 
 
-def _samples(answer: RunAnswer, asked_ns: int, answered_ns: int) -> list[Sample]:
+def _samples(answer: RunAnswer, threads: int, asked_ns: int, answered_ns: int) -> list[Sample]:
     """Samples with their start on our clock: they end one after another just before the answer came."""
     point = (0, 0) if answer.is_infinity else (answer.x, answer.y)
     result: object = [point] if answer.agree else "results differed between samples"
@@ -193,19 +201,22 @@ def _samples(answer: RunAnswer, asked_ns: int, answered_ns: int) -> list[Sample]
                 result,
                 sample.copy_ns,
                 sample.device_ns,
-                _evidence(answer, sample, state),
+                _evidence(answer, threads, sample, state),
             )
         )
         end = start
     return out[::-1]
 
 
-def _evidence(answer: RunAnswer, sample: PeerSample, state: object) -> Evidence:
+def _evidence(answer: RunAnswer, threads: int, sample: PeerSample, state: object) -> Evidence:
     told = answer.evidence
     on_gpu = answer.where not in ("cpu", "host")
     device = sample.device_ns
     known = {*vars(Evidence()), "telemetry"}
-    detail = {key: value for key, value in told.items() if key not in known}
+    detail: dict[str, Any] = {} if on_gpu else {"threads": threads}
+    if isinstance(told.get("detail"), dict):
+        detail |= told["detail"]
+    detail |= {key: value for key, value in told.items() if key not in known}
     if isinstance(state, dict):
         detail["state"] = {
             name: state[theirs] * scale
@@ -258,4 +269,6 @@ def own_program(backend: str, env: Mapping[str, str] | None = None, options: Map
             peer.path = backend
         return peer
 
-    return ProgramSubject(name or backend, start, place=_PLACES[backend], options=options)
+    return ProgramSubject(
+        name or backend, start, place=_PLACES[backend], options=options, labelled=("isa", "precompute")
+    )
