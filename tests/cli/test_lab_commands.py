@@ -61,6 +61,27 @@ def test_hostile_files_are_one_line_and_exit_2(tmp_path, command):
     assert "none.jsonl" in missing.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "ours"),
+    [
+        ("bench --paths cpu --peers nosuch --record {0}", ()),
+        ("bench --paths cpu --peers gnark,nosuch:path --record {0}", ()),
+        ("story cutoff --peers nosuch --record {0}", ()),
+        ("story stability --peers nosuch --record {0}", ()),
+        ("compare --paths cpu,nosuch --record {0}", ("cpu, cuda, auto",)),
+        ("doctor --subject nosuch --record {0}", ("cpu, cuda, auto",)),
+    ],
+)
+def test_a_peer_that_nobody_knows_is_refused_before_anything_is_measured(tmp_path, command, ours):
+    record = tmp_path / "r.jsonl"
+    done = msm(command.format(record), expect=2)
+    *_, line = done.stderr.splitlines()
+    assert line.startswith("msm: 'nosuch")
+    for name in (*ours, "arkworks, blst, gnark", "zksnake"):
+        assert name in line
+    assert (done.stdout, record.exists()) == ("", False)
+
+
 def test_report_writes_a_page(tmp_path):
     page = tmp_path / "out.html"
     msm(f"report {write(tmp_path / 'a.jsonl', lines(10.0))} -o {page}")

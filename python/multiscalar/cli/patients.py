@@ -11,7 +11,7 @@ from ..engine import registry
 from ..lab.subject import Place, Subject
 from ..lab.subjects.own import Own
 from ..lab.treatments.catalogue import Patient
-from .plan import OWN, peer_subjects
+from .plan import OWN, known, peer_subjects
 
 __all__ = ["patient", "pulse"]
 
@@ -25,7 +25,8 @@ _PULSE_TERMS = 64
 
 
 def patient(name: str) -> Patient:
-    """The subject called `name`: ours, or a peer (started once to learn its options)."""
+    """The subject called `name`: ours, or a peer (started once to learn its options). Another ends the command."""
+    known([name], ours=OWN)
     return _own(name) if name in OWN else _peer(name)
 
 

@@ -12,8 +12,9 @@ from ..engine import registry
 from ..lab.msmcase import Kind, Question, msm_case, question_of
 from ..lab.subject import Case, Scope, Subject
 from ..lab.subjects.own import Own
+from .options import fail
 
-__all__ = ["Plan", "controls", "own_subjects", "peer_subjects", "questions"]
+__all__ = ["OWN", "Plan", "controls", "known", "own_subjects", "peer_subjects", "questions"]
 
 OWN = ("cpu", "cuda", "auto")
 
@@ -53,10 +54,23 @@ def _own(name: str, fresh: bool) -> Subject:
     return own_program(name)
 
 
+def known(names: Sequence[str], ours: Sequence[str] = ()) -> None:
+    """End the command for a name that neither a peer nor one of `ours` has, before anything is measured."""
+    from ..lab.peers import Fault
+    from ..lab.peers.registry import find, peer_names
+
+    for name in names:
+        if name not in ours and isinstance(find(name.partition(":")[0]), Fault):
+            raise fail(f"{name!r} is not one of {', '.join((*ours, *peer_names()))}")
+
+
 def peer_subjects(names: Sequence[str], *, build: bool = True) -> list[Subject]:
-    """Peers by name, built on first use; one that is not to be had becomes an UNAVAILABLE row."""
+    """Peers by name, built on first use; one that is not to be had becomes an UNAVAILABLE row, a name that no peer has
+    ends the command.
+    """
     if not names:
         return []
+    known(names)
     from ..lab.subjects.peer import peer_subject
 
     def say(line: str) -> None:

@@ -21,7 +21,7 @@ from . import options as o
 from .calibrate import profile_first
 from .doctor import explain, treated_text
 from .patients import patient
-from .plan import Plan, own_subjects, peer_subjects, questions
+from .plan import Plan, known, own_subjects, peer_subjects, questions
 from .session import Session, measure, verdict
 
 __all__ = ["app"]
@@ -53,7 +53,7 @@ def cutoff(
     """
     typer.echo(f"MSM_SEED={seed} MSM_REPEATS={repeats}", err=True)
     names = o.curve_names(curve)
-    asked = o.words(peers, str, "peers")
+    asked = _asked(peers)
     profile_first(names)
     beside = _ready(PAIRS[1]) if "bls12-377" in names else []
     subjects = [*own_subjects(None), *peer_subjects([*asked, *(name for name in beside if name not in asked)])]
@@ -80,7 +80,7 @@ def stability(
     record: o.RecordFile = None,
 ) -> None:
     """Ours and ICICLE on the same inputs, copy and MSM of every run, typical, worst, variation, diagnosis, advice."""
-    asked = o.words(peers, str, "peers")
+    asked = _asked(peers)
     beside = [name for name in _ready(_ICICLE) if name not in asked]
     subjects = [*own_subjects(None), *peer_subjects([*asked, *beside])]
     session = Session(
@@ -110,6 +110,13 @@ def _cases(names: Sequence[str], sizes: Sequence[int], seed: int, threads: int |
         seed=seed,
         threads=[threads],
     )
+
+
+def _asked(peers: str) -> list[str]:
+    """The peers of `--peers`, before any work that a wrong name would have been in vain for."""
+    names = o.words(peers, str, "peers")
+    known(names)
+    return names
 
 
 def _gpu_here() -> bool:
