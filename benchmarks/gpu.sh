@@ -2,7 +2,7 @@
 # What stands on the cuda backend, on a GPU machine, shortest first: records and reports into a folder. The backend itself
 # is checked and measured by tools/gpu_machine.py.
 #
-#   sh benchmarks/gpu.sh OUT [PART...]     parts: doctor cutoff dispatch prove stability (default: all, in that order)
+#   sh benchmarks/gpu.sh OUT [PART...]     parts: doctor load cutoff dispatch prove stability (default: all, in order)
 #
 # Peers are used where they are built or were carried here (MULTISCALAR_CACHE_DIR: docs/peers). The public setup of the
 # prover is used where it lies (MULTISCALAR_SRS_DIR); transfer-private needs more powers than its files hold, and runs
@@ -11,7 +11,7 @@
 set -u
 out=$1; shift
 mkdir -p "$out"
-parts=${*:-doctor cutoff dispatch prove stability}
+parts=${*:-doctor load cutoff dispatch prove stability}
 failed=0
 
 try() {
@@ -24,6 +24,9 @@ for part in $parts; do
     doctor)
       try msm peers
       try msm doctor --subject cuda --size 2^10 --record "$out/doctor.jsonl" ;;
+    load)
+      try python benchmarks/doctor_load.py --load gpu --record "$out/doctor-gpu-load.jsonl"
+      try python benchmarks/doctor_load.py --load host --record "$out/doctor-host-load.jsonl" ;;
     cutoff)
       try msm story cutoff --repeats 9 --record "$out/story-cutoff.jsonl"
       try msm calibrate --for snarkvm --record "$out/for-snarkvm.jsonl"

@@ -20,9 +20,10 @@ def python(*words: str, env: dict[str, str] | None = None) -> subprocess.Complet
 
 
 def test_every_command_for_a_gpu_machine_is_one_that_msm_takes(tmp_path: Path) -> None:
-    """A stand-in for `msm` that asks for help with the same words: unknown commands and options are refused first."""
-    (tmp_path / "msm").write_text(f"#!/bin/sh\nexec '{sys.executable}' -m multiscalar.cli \"$@\" --help\n")
-    (tmp_path / "msm").chmod(0o755)
+    """Stand-ins for `msm` and `python` ask for help with the same words: unknown options are refused first."""
+    for name, words in (("msm", "-m multiscalar.cli"), ("python", "")):
+        (tmp_path / name).write_text(f"#!/bin/sh\nexec '{sys.executable}' {words} \"$@\" --help\n")
+        (tmp_path / name).chmod(0o755)
     out = tmp_path / "out"
     out.mkdir()
     (out / "a.jsonl").touch()

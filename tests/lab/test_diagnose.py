@@ -5,6 +5,7 @@ ones.
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from multiscalar.lab.diagnose.attribute import diagnose
 from multiscalar.lab.diagnose.rules import Cause
 from multiscalar.lab.diagnose.trace import Timed, Trace, trace_of
-from multiscalar.lab.record import Cell, Measurements
+from multiscalar.lab.doctor import diagnoses
+from multiscalar.lab.record import Cell, Measurements, read_record
 from multiscalar.lab.telemetry.reading import Reading
 
 from . import traces
@@ -125,6 +127,14 @@ def test_expected_time_makes_a_wholly_slow_trace_speak():
     assert alone.excess_ns < 0.1 * alone.total_ns
     found = diagnose(m.trace(), expected_ns=25e6)
     assert found.findings[0].cause is Cause.UTILISATION
+
+
+def test_a_load_made_on_purpose_is_named():
+    """benchmarks/doctor_load.py kept both CPUs of a real machine busy in bursts."""
+    record = Path(__file__).parents[2] / "results/lab/doctor-host-load.jsonl"
+    ((_, diagnosis),) = diagnoses(read_record([record]))
+    assert (diagnosis.findings[0].cause, diagnosis.findings[0].suspicion) == (Cause.HOST, False)
+    assert diagnosis.findings[0].share > 0.9
 
 
 def test_no_samples_is_an_error():
