@@ -6,7 +6,7 @@ import pytest
 from multiscalar.engine import registry
 from multiscalar.engine.backend import Availability
 from multiscalar.engine.cpu import backend as cpu_backend
-from multiscalar.errors import OutOfMemoryError
+from multiscalar.errors import DeviceError, OutOfMemoryError
 from multiscalar.lab.formats import Format, render
 from multiscalar.lab.msmcase import Kind, Question, msm_case
 from multiscalar.lab.rows import rows
@@ -88,7 +88,9 @@ def test_a_device_that_was_not_used_enters_no_table(monkeypatch, run, told, stat
 
 def test_errors_and_absence_are_rows(monkeypatch, run):
     row, _ = measured(monkeypatch, run, FakeCuda(fails=OutOfMemoryError("8 GiB needed, 1 GiB free")))
-    assert (row.status, row.note) == (Status.ERROR, "8 GiB needed, 1 GiB free")
+    assert (row.status, row.note) == (Status.UNAVAILABLE, "8 GiB needed, 1 GiB free")
+    row, _ = measured(monkeypatch, run, FakeCuda(fails=DeviceError("the device was lost")))
+    assert (row.status, row.note) == (Status.ERROR, "the device was lost")
     row, _ = measured(monkeypatch, run, FakeCuda(usable=False))
     assert (row.status, row.note) == (Status.UNAVAILABLE, "no driver")
 

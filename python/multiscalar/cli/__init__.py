@@ -1,7 +1,6 @@
 """The command `msm`: one module a command, imported only when that command is called.
 
-`COMMANDS` is the list of them. Data goes to stdout, everything else to stderr. Exit codes: 0 all well, 1 a result was
-wrong or a gate failed, 2 bad usage, 3 a backend or peer that was asked for is not to be had.
+`COMMANDS` is the list of them. Data goes to stdout, everything else to stderr; `exits` has the exit codes.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from typing import Any
 
 import typer
 
-from ..errors import BackendUnavailableError, InputError, MultiscalarError
+from ..errors import MultiscalarError
+from .exits import code_of
 
 __all__ = ["COMMANDS", "main"]
 
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         app(arguments, prog_name="msm")
     except MultiscalarError as error:  # what no command foresaw: a setting without meaning, a core of other sources
         typer.echo(f"msm: {error}", err=True)
-        sys.exit(_code(error))
+        sys.exit(code_of(error))
     except OSError as error:  # nor this: our output goes to a disk that is full
         _drop_output()
         with suppress(OSError):
@@ -81,12 +81,6 @@ def _drop_output() -> None:
     """What stdout could not take is forgotten, else the interpreter tries once more at its end and complains."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _code(error: MultiscalarError) -> int:
-    if isinstance(error, BackendUnavailableError):
-        return 3
-    return 2 if isinstance(error, InputError) else 1
 
 
 def _root(version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:

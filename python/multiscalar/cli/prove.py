@@ -27,6 +27,7 @@ from ..varuna.scalars import integers
 from ..varuna.version import Version
 from . import options as o
 from .calibrate import profile_first
+from .exits import code_of
 from .plan import Plan
 from .proving import Job, OwnProver, case_of
 from .session import Session, measure, verdict
@@ -114,7 +115,7 @@ def _circuit(workload: str, depth: int, constraints: int, variables: int, seed: 
             return workloads.test_circuit(depth, constraints, variables, seed)
         circuit = workloads.stand_in(workload, seed)
     except MultiscalarError as error:
-        raise o.fail(str(error)) from None
+        raise o.fail(str(error), code_of(error)) from None
     typer.echo(f"{workload}: a random circuit of the published shape, standing in for the real one", err=True)
     return circuit
 

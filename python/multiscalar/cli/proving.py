@@ -13,7 +13,7 @@ from typing import Any
 import multiscalar as ms
 
 from ..engine import registry
-from ..lab.status import Status, SubjectError
+from ..lab.status import Status, SubjectError, failure
 from ..lab.subject import Case, Evidence, Labels, Place, Sample
 from ..varuna import clock, prove, setup, verify
 from ..varuna.keys import ProvingKey
@@ -96,7 +96,7 @@ class OwnProver:
             with ms.using(**self._settings(ready)):
                 self._key = ready.key.with_fresh_bases()
         except ms.errors.MultiscalarError as error:
-            raise SubjectError(Status.ERROR, str(error)) from None
+            raise failure(error) from None
         self._ready = ready
 
     def take(self, count: int, warmups: int) -> Sequence[Sample]:
@@ -110,7 +110,7 @@ class OwnProver:
                     prove(key, ready.job.assignment, version=ready.job.version)
                 return [_sample(key, ready.job) for _ in range(count)]
         except ms.errors.MultiscalarError as error:
-            raise SubjectError(Status.ERROR, str(error)) from None
+            raise failure(error) from None
 
     def close(self) -> None:
         """Give the bases back."""

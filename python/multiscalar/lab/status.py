@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
-from ..errors import MultiscalarError
+from ..errors import BackendUnavailableError, MultiscalarError
 
 __all__ = ["FAILURES", "Status", "SubjectError", "exit_code", "failure"]
 
@@ -46,10 +46,11 @@ FAILURES: Final = (SubjectError, MultiscalarError, MemoryError, OSError)
 
 
 def failure(error: BaseException) -> SubjectError:
-    """One of `FAILURES` as the status and reason of a row."""
+    """One of `FAILURES` as the status and reason of a row. Memory is not to be had as a backend may not be."""
     if isinstance(error, SubjectError):
         return error
-    return SubjectError(Status.ERROR, str(error) or type(error).__name__)
+    absent = isinstance(error, BackendUnavailableError | MemoryError)
+    return SubjectError(Status.UNAVAILABLE if absent else Status.ERROR, str(error) or type(error).__name__)
 
 
 def exit_code(statuses: Iterable[Status]) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import multiscalar as ms
 
 from ...engine import registry
-from ..status import Status, SubjectError
+from ..status import Status, SubjectError, failure
 from ..subject import Case, Evidence, Place, Sample, Scope
 
 if TYPE_CHECKING:
@@ -52,10 +52,8 @@ class Own:
                 raise SubjectError(Status.UNAVAILABLE, state.reason)
         try:
             self._call = _bind(self._backend, case, inputs, self._options)
-        except ms.errors.BackendUnavailableError as error:
-            raise SubjectError(Status.UNAVAILABLE, str(error)) from None
         except ms.errors.MultiscalarError as error:
-            raise SubjectError(Status.ERROR, str(error)) from error
+            raise failure(error) from error
 
     def take(self, count: int, warmups: int) -> Sequence[Sample]:
         """Timed calls; the results are Points, turned into plain pairs afterwards."""
@@ -65,7 +63,7 @@ class Own:
                 self._call()
             return [self._sample() for _ in range(count)]
         except ms.errors.MultiscalarError as error:
-            raise SubjectError(Status.ERROR, str(error)) from error
+            raise failure(error) from error
 
     def _sample(self) -> Sample:
         call = self._call
