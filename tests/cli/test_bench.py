@@ -11,7 +11,9 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -158,7 +160,10 @@ def test_info_names_the_machine():
             {"name": "Tesla V100", "driver": "580.1", "compute_capability": "7.0"},
             "Tesla V100 has compute capability 7.0",
         ),
-        ({"none": "no NVIDIA driver on this machine"}, "no NVIDIA driver"),
+        ({"none": "no NVIDIA driver on this machine"}, "none (no NVIDIA driver on this machine)"),
+        ({"none": "nvidia-ml-py is not installed", "driver_cuda": "13.0"}, "cu13: pip install 'cuda-core[cu13]"),
+        ({"none": "nvidia-ml-py is not installed", "driver_cuda": "12.8"}, "cu12: pip install 'cuda-core[cu12]"),
+        ({"name": "x", "compute_capability": "9.0", "driver_cuda": "13.1"}, "nvidia-ml-py>=12.575"),
         ({"name": "x"}, "cu12 or cu13"),
     ],
 )
@@ -166,6 +171,36 @@ def test_the_extra_that_fits(gpu, said):
     from multiscalar.cli.info import fitting_extra
 
     assert said in fitting_extra(gpu)
+
+
+def test_the_packages_of_an_extra_are_those_of_the_project():
+    from multiscalar import extras
+
+    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+    assert {name: tuple(project["optional-dependencies"][name]) for name in extras.PACKAGES} == extras.PACKAGES
+    assert all(extras.command(name) in extras.HINT for name in extras.PACKAGES)
+
+
+@pytest.mark.parametrize(("version", "status", "facts"), [(13020, 0, {"driver_cuda": "13.2"}), (0, 3, {})])
+def test_a_driver_without_packages_says_what_it_speaks(monkeypatch, version, status, facts):
+    from multiscalar.lab import machine
+
+    def speak(out):
+        out._obj.value = version
+        return status
+
+    monkeypatch.setattr(machine.ctypes, "CDLL", lambda name: SimpleNamespace(cuDriverGetVersion=speak))
+    assert machine.driver_facts() == facts
+    monkeypatch.setattr(machine, "find_spec", lambda name: None)
+    monkeypatch.setattr(machine, "watched_device", lambda: (None, "nvidia-ml-py is not installed"))
+    monkeypatch.setattr(machine, "_cuda_device", lambda: None)
+    assert machine.gpu_facts() == {"none": "nvidia-ml-py is not installed", **facts}
+
+
+def test_no_driver_says_nothing():
+    from multiscalar.lab import machine
+
+    assert machine.driver_facts("libnosuch.so.0") == {}
 
 
 def test_first_call_is_measured_in_a_fresh_process():

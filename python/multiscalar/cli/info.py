@@ -7,32 +7,39 @@ from typing import Any
 
 import typer
 
-from .. import __version__
+from .. import __version__, extras
 from ..engine import registry
 from ..lab.machine import machine_facts, usable_cpus, version_facts
 
 __all__ = ["command", "fitting_extra"]
 
-# CUDA 13 needs driver 580 (NVIDIA release notes); below compute capability 7.5 there are no kernels.
-_CU13_DRIVER = 580
-_LEAST_CAPABILITY = (7, 5)
+_LEAST_CAPABILITY = (7, 5)  # below it there are no kernels
 
 
 def fitting_extra(gpu: dict[str, Any]) -> str:
-    """One sentence: which extra fits this GPU, or why none does."""
-    if "none" in gpu:
-        return f"none ({gpu['none']})"
+    """One sentence: which extra fits this GPU and how it is installed, or why none does."""
     capability = gpu.get("compute_capability")
     if capability and tuple(map(int, capability.split("."))) < _LEAST_CAPABILITY:
         return (
             f"none: {gpu.get('name', 'this GPU')} has compute capability {capability}; "
             f"{'.'.join(map(str, _LEAST_CAPABILITY))} or later is needed"
         )
-    major = str(gpu.get("driver", "")).split(".")[0]
-    if not major.isdigit():
-        return "cu12 or cu13: the driver's version is unknown"
-    extra = "cu13" if int(major) >= _CU13_DRIVER else "cu12"
-    return f"pip install 'multiscalar[{extra}]' (driver {gpu['driver']}; cu13 needs >= {_CU13_DRIVER})"
+    driver, cuda = (str(gpu.get(name, "")) for name in ("driver", "driver_cuda"))
+    if _major(driver):
+        extra = "cu13" if _major(driver) >= extras.CU13_DRIVER else "cu12"
+        return f"{extra}: {extras.command(extra)} (driver {driver}; cu13 needs >= {extras.CU13_DRIVER})"
+    if _major(cuda):
+        extra = "cu13" if _major(cuda) >= 13 else "cu12"
+        return f"{extra}: {extras.command(extra)} (the driver speaks CUDA {cuda})"
+    if "none" in gpu:
+        return f"none ({gpu['none']})"
+    return f"cu12 or cu13, the driver's version is unknown. {extras.HINT}"
+
+
+def _major(version: str) -> int:
+    """580 of "580.159.04"; 0 of anything else."""
+    head = version.split(".")[0]
+    return int(head) if head.isdecimal() else 0
 
 
 def facts() -> dict[str, Any]:

@@ -12,6 +12,7 @@ import threading
 import warnings
 from typing import Final, cast
 
+from .. import extras
 from ..errors import BackendUnavailableError, FallbackWarning, OptionError
 from ..forks import renewed
 from ..log import note
@@ -52,8 +53,7 @@ def load(name: str) -> Backend:
                 raise BackendUnavailableError(
                     f"backend {name!r} is not installed ({error})",
                     accepted=f"backends on this machine: {', '.join(sorted({*_loaded, 'cpu'}))}",
-                    hint="Install the extra for your driver: pip install 'multiscalar[cu13]' or 'multiscalar[cu12]'; "
-                    "`msm info` names the right one.",
+                    hint=extras.HINT,
                 ) from error
             _loaded[name] = cast(Backend, module.backend())
     return _loaded[name]

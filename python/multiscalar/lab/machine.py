@@ -5,6 +5,7 @@ Names nobody, no serials.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import platform
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,20 +96,34 @@ def _memory() -> int | None:
 
 
 def gpu_facts() -> dict[str, Any]:
-    """Facts of the GPU that CUDA uses, from NVML, else from CUDA itself; {"none": reason} without either."""
+    """Facts of the GPU that CUDA uses, from NVML, else from CUDA itself; {"none": reason} without either, and the CUDA
+    of a driver that waits for the packages to use it.
+    """
     device, reason = watched_device()
     if device is not None:
         return device.facts()
+    driver = {} if find_spec("pynvml") else driver_facts()
     card = _cuda_device()
     if card is None:
-        return {"none": reason}
+        return {"none": reason, **driver}
     return {
+        **driver,
         "name": card.name,
         "uuid_hash": hashlib.sha256(card.uuid.encode()).hexdigest()[:16],
         "compute_capability": ".".join(map(str, card.capability)),
         "memory_bytes": card.memory_bytes,
         "nvml": reason,
     }
+
+
+def driver_facts(library: str = "libcuda.so.1") -> dict[str, str]:
+    """The newest CUDA that the driver's own `library` speaks; empty without a driver. Touches no device."""
+    version = ctypes.c_int()
+    try:
+        status = ctypes.CDLL(library).cuDriverGetVersion(ctypes.byref(version))
+    except (OSError, AttributeError):
+        return {}
+    return {"driver_cuda": f"{version.value // 1000}.{version.value % 1000 // 10}"} if status == 0 else {}
 
 
 def watched_device() -> tuple[Nvml | None, str]:
