@@ -161,16 +161,16 @@ def test_the_gpu_s_clock_warms_no_cpu_subject(steady_time):
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "status"),
     [
-        OutOfMemoryError("2^36 points need more", need=2, free=1),
-        MemoryError(),
-        OSError("no space left on device"),
-        SubjectError(Status.UNSUPPORTED, "no such circuit"),
+        (OutOfMemoryError("2^36 points need more", need=2, free=1), Status.UNAVAILABLE),
+        (MemoryError(), Status.UNAVAILABLE),
+        (OSError("no space left on device"), Status.ERROR),
+        (SubjectError(Status.UNSUPPORTED, "no such circuit"), Status.UNSUPPORTED),
     ],
-    ids=lambda error: type(error).__name__,
+    ids=lambda part: type(part).__name__,
 )
-def test_inputs_that_cannot_be_made_are_rows_and_the_next_case_runs(error):
+def test_inputs_that_cannot_be_made_are_rows_and_the_next_case_runs(error, status):
     """Of 2^10 and 2^36 terms the first has its time, whatever becomes of the second."""
 
     def load():
@@ -182,7 +182,6 @@ def test_inputs_that_cannot_be_made_are_rows_and_the_next_case_runs(error):
     subjects = [Fake("a"), Fake("b")]
     runner.run_all([(impossible, subjects), (plain_case(8), subjects)])
     found = rows(gather(record.lines))
-    status = Status.UNSUPPORTED if isinstance(error, SubjectError) else Status.ERROR
     assert [row.status for row in found] == [status, status, Status.OK, Status.OK]
     assert found[0].note
 
