@@ -154,7 +154,7 @@ def test_bad_requests(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     assert run("prove", "--workload", "nothing") == 2
     assert "transfer-private" in capsys.readouterr().err
     assert run("prove", "--depth", "50", "--variables", "20") == 2
-    assert run("prove", "--constraints", str(10**13)) == 2
+    assert run("prove", "--constraints", str(10**13)) == 3
     assert "bytes and" in capsys.readouterr().err
     assert run("prove", *SMALL, "--peers", "gnark") == 2
     assert run("prove", *SMALL, "--srs", str(tmp_path)) == 3
