@@ -12,23 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// affinePoint is what every G1Affine of gnark-crypto offers.
-type affinePoint[A, E any] interface {
-	*A
-	MultiExp(points []A, scalars []E, config ecc.MultiExpConfig) (*A, error)
-	ScalarMultiplication(point *A, scalar *big.Int) *A
-	Equal(other *A) bool
-	IsInfinity() bool
-}
-
-// curve is a library curve: how its types are filled from and read into limbs.
-type curve[A, E any] struct {
-	limbs  int
-	point  func(x, y []uint64, form string) (A, error)
-	scalar func(limbs []uint64, form string) (E, *big.Int, error)
-	hex    func(point *A) affine
-}
-
 // loaded is a workload whose curve is no longer a type parameter.
 type loaded interface {
 	size() int
@@ -37,8 +20,8 @@ type loaded interface {
 	affine(sum any) affine
 }
 
-type workload[A, E any, P affinePoint[A, E]] struct {
-	curve                curve[A, E]
+type workload[A any, F, E limbs, P affinePoint[A, E], PF element[F], PE element[E]] struct {
+	curve                curve[A, F, E]
 	rawPoints, rawScalar []uint64
 	form, scalarForm     string
 	points               []A
@@ -47,7 +30,9 @@ type workload[A, E any, P affinePoint[A, E]] struct {
 }
 
 // load reads both files and converts them.
-func load[A, E any, P affinePoint[A, E]](c curve[A, E], asked request) (loaded, error) {
+func load[A any, F, E limbs, P affinePoint[A, E], PF element[F], PE element[E]](
+	c curve[A, F, E], asked request,
+) (loaded, error) {
 	n := *asked.N
 	points, err := words(asked.Points, n, 2*c.limbs)
 	if err != nil {
@@ -57,42 +42,44 @@ func load[A, E any, P affinePoint[A, E]](c curve[A, E], asked request) (loaded, 
 	if err != nil {
 		return nil, err
 	}
-	w := &workload[A, E, P]{
+	w := &workload[A, F, E, P, PF, PE]{
 		curve: c, rawPoints: points, rawScalar: scalars, form: asked.Form, scalarForm: asked.ScalarForm,
 	}
 	w.points, w.scalars, w.integers, err = w.convert()
 	return w, err
 }
 
-func (w *workload[A, E, P]) convert() ([]A, []E, []*big.Int, error) {
+func (w *workload[A, F, E, P, PF, PE]) convert() ([]A, []E, []*big.Int, error) {
 	n, limbs := len(w.rawScalar)/scalarLimbs, w.curve.limbs
 	points, scalars, integers := make([]A, n), make([]E, n), make([]*big.Int, min(n, 1))
+	scratch := make([]byte, 8*max(limbs, scalarLimbs))
 	for i := range n {
 		x := w.rawPoints[2*limbs*i : 2*limbs*i+limbs]
 		y := w.rawPoints[2*limbs*i+limbs : 2*limbs*(i+1)]
 		if !isZero(x) || !isZero(y) { // gnark-crypto's zero value (0, 0) is infinity as well
-			point, err := w.curve.point(x, y, w.form)
+			intoX, intoY := w.curve.coordinates(&points[i])
+			err := fill[F, PF](intoX, x, w.form, scratch)
+			if err == nil {
+				err = fill[F, PF](intoY, y, w.form, scratch)
+			}
 			if err != nil {
 				return nil, nil, nil, badData("point %d: %v", i, err)
 			}
-			points[i] = point
 		}
-		scalar, whole, err := w.curve.scalar(w.rawScalar[scalarLimbs*i:scalarLimbs*(i+1)], w.scalarForm)
-		if err != nil {
+		if err := fill[E, PE](&scalars[i], w.rawScalar[scalarLimbs*i:scalarLimbs*(i+1)], w.scalarForm, scratch); err != nil {
 			return nil, nil, nil, badData("scalar %d: %v", i, err)
 		}
-		scalars[i] = scalar
-		if i == 0 {
-			integers[0] = whole
-		}
+	}
+	if n > 0 {
+		integers[0] = PE(&scalars[0]).BigInt(new(big.Int))
 	}
 	return points, scalars, integers, nil
 }
 
-func (w *workload[A, E, P]) size() int { return len(w.points) }
+func (w *workload[A, F, E, P, PF, PE]) size() int { return len(w.points) }
 
 // sample times one call. One term: ScalarMultiplication (GLV); otherwise MultiExp with NbTasks = threads.
-func (w *workload[A, E, P]) sample(scope string, n, threads int) (sample, any, error) {
+func (w *workload[A, F, E, P, PF, PE]) sample(scope string, n, threads int) (sample, any, error) {
 	sum := P(new(A))
 	points, scalars, integers := w.points, w.scalars, w.integers
 	wall, cpu := time.Now(), cpuTime()
@@ -114,14 +101,14 @@ func (w *workload[A, E, P]) sample(scope string, n, threads int) (sample, any, e
 	return taken, sum, nil
 }
 
-func (w *workload[A, E, P]) same(a, b any) bool { return a.(P).Equal((*A)(b.(P))) }
+func (w *workload[A, F, E, P, PF, PE]) same(a, b any) bool { return a.(P).Equal((*A)(b.(P))) }
 
-func (w *workload[A, E, P]) affine(sum any) affine {
+func (w *workload[A, F, E, P, PF, PE]) affine(sum any) affine {
 	point := sum.(P)
 	if point.IsInfinity() {
 		return affine{X: "0x0", Y: "0x0", IsInfinity: true}
 	}
-	return w.curve.hex((*A)(point))
+	return text(point.Marshal())
 }
 
 // cpuTime is the CPU time of the whole process, garbage collector included, in nanoseconds.

@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/binary"
 	"io"
-	"math/big"
 	"os"
 )
 
@@ -35,12 +34,6 @@ func bigEndian(out []byte, limbs []uint64) {
 	for i, limb := range limbs {
 		binary.BigEndian.PutUint64(out[8*(last-i):], limb)
 	}
-}
-
-func integer(limbs []uint64) *big.Int {
-	raw := make([]byte, 8*len(limbs))
-	bigEndian(raw, limbs)
-	return new(big.Int).SetBytes(raw)
 }
 
 func isZero(limbs []uint64) bool {

@@ -2,16 +2,7 @@ package main
 
 // load and run, with the checks that come before them.
 
-import (
-	"time"
-
-	curvebls12377 "github.com/consensys/gnark-crypto/ecc/bls12-377"
-	fr377 "github.com/consensys/gnark-crypto/ecc/bls12-377/fr"
-	curvebls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
-	fr381 "github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
-	curvebn254 "github.com/consensys/gnark-crypto/ecc/bn254"
-	fr254 "github.com/consensys/gnark-crypto/ecc/bn254/fr"
-)
+import "time"
 
 func doLoad(asked request, held *loaded) (any, error) {
 	*held = nil
@@ -25,11 +16,11 @@ func doLoad(asked request, held *loaded) (any, error) {
 	var err error
 	switch asked.Curve {
 	case "bn254":
-		*held, err = load[curvebn254.G1Affine, fr254.Element](bn254, asked)
+		*held, err = load(bn254, asked)
 	case "bls12-377":
-		*held, err = load[curvebls12377.G1Affine, fr377.Element](bls12377, asked)
+		*held, err = load(bls12377, asked)
 	case "bls12-381":
-		*held, err = load[curvebls12381.G1Affine, fr381.Element](bls12381, asked)
+		*held, err = load(bls12381, asked)
 	default:
 		return nil, unsupported("curve %q", asked.Curve)
 	}
