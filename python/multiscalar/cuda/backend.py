@@ -16,6 +16,7 @@ from ..errors import MultiscalarError
 from . import device, program
 from .bases import DeviceBases
 from .compiled import Kernels, kernels
+from .once import sum_once
 from .precompute import choose_facts
 from .split import SplitBases
 from .table import Table
@@ -49,9 +50,11 @@ class CudaBackend:
         return prepare_on(kernels(points.curve, ordinals[0]), points, options)
 
     def msm(self, points: PointArray | DeviceArray, scalars: ScalarArray | DeviceArray, options: MsmOptions) -> Outcome:
-        """One-shot: the table lives for the call."""
-        prepared = self.prepare(points, PrepareOptions(devices=options.devices))
-        (outcome,) = prepared.msm([scalars], options)
+        """One-shot: points and scalars come in together. Over several GPUs each takes its part of the points first."""
+        ordinals = options.devices or (0,)
+        if len(ordinals) == 1:
+            return sum_once(kernels(points.curve, ordinals[0]), points, scalars, options)
+        (outcome,) = self.prepare(points, PrepareOptions(devices=ordinals)).msm([scalars], options)
         return outcome
 
 

@@ -9,49 +9,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
-
-import numpy as np
 
 from ..arrays import DeviceArray, PointArray
 from ..curves import Curve
 from ..engine.backend import MsmOptions, Outcome
-from ..engine.run import RunInfo
 from ..errors import OutOfMemoryError
 from .chunks import Chunk, chunks
 from .compiled import Kernels
-from .lane import STATUS_BYTES, Planned
+from .lane import Planned
 from .layout import lay_out
-from .operand import ALIGNMENT
-from .outcomes import added, nothing, out_of_range
+from .outcomes import added, answered, nothing
 from .overlap import first_part
-from .result import decode, first_bad
+from .running import Source, Task, break_off, source_of, start
 from .shape import Shape, Tuning, divide_up
-from .staging import IN_PLACE_BYTES
 from .table import Table
 from .tune import fewer_sets, tune
 from .work import Vector, Work, works
 
 DIGITS_BLOCK = 128  # threads of msm_digits: chunks of one vector are whole blocks
-
-
-class Source(NamedTuple):
-    """Where the kernels read the scalars of a piece of work: on the device as they lie, or in the inbox, or, where both
-    numbers are 0, on the host in place.
-    """
-
-    pointer: int  # on the device
-    inbox: int  # bytes of the inbox, for all pieces of the call
-    offset: int = 0  # of this piece
-    slot: int = 0  # for its answer
-
-
-class Task(NamedTuple):
-    """A piece of work under way."""
-
-    work: Work
-    planned: Planned
-    copied: int
 
 
 class DeviceBases:
@@ -111,7 +86,7 @@ class DeviceBases:
         lane = self._lane
         with lane.lock, self._kernels.runtime.current():
             started = time.perf_counter_ns()
-            source = self._source(work, n)
+            source = source_of(work.operands, n)
             try:
                 if source.inbox and work.operands[0].data is not None:
                     tasks = self._submit_in_turn(work, source, options)
@@ -119,40 +94,15 @@ class DeviceBases:
                     tasks = [self._submit(work, source, self._planned(work, source, options))]
                 lane.wait()
             except BaseException as error:
-                lane.abandon()
-                if isinstance(error, OutOfMemoryError) and error.need is None:
-                    raise self._short(error) from None  # the driver's own needs: local memory, a graph, an event
+                break_off(self._kernels, error, self._table.nbytes)
                 raise
             answers = [(lane.read(planned.answer), planned.plan.phases_ns()) for _, planned, _ in tasks]
-        outcomes = self._outcomes(tasks[0], *answers[0], options, started)
+        factor = self._table.facts.factor
+        outcomes = answered(self._kernels, tasks[0], *answers[0], options, started, factor)
         for task, answer in zip(tasks[1:], answers[1:], strict=True):
-            more = self._outcomes(task, *answer, options, time.perf_counter_ns())
+            more = answered(self._kernels, task, *answer, options, time.perf_counter_ns(), factor)
             outcomes = [added(self.curve, outcomes[0], more[0])]
         return outcomes
-
-    def _short(self, error: OutOfMemoryError) -> OutOfMemoryError:
-        """The driver's error, with what this call held and what is left."""
-        free, held = self._kernels.runtime.free_memory(), self._lane.scratch_bytes
-        return OutOfMemoryError(
-            f"{error.what}, beside {held:,} bytes of scratch; {free:,} are free on {self._kernels.device_name}",
-            need=held + self._table.nbytes,
-            free=free,
-            hint="Free device memory, use fewer terms per call, or backend='cpu'.",
-        )
-
-    @staticmethod
-    def _source(work: Work, n: int) -> Source:
-        operands = work.operands
-        first, stride = operands[0], n * operands[0].item_bytes
-        size = stride * len(operands)
-        if first.data is not None:
-            return Source(0, size if size > IN_PLACE_BYTES else 0)
-        pointer = first.pointer
-        direct = pointer % ALIGNMENT == 0 and (
-            len(operands) == 1
-            or all(one.pointer == pointer + k * stride and one.count == n for k, one in enumerate(operands))
-        )  # rows of a shorter vector are read to their full length, which is somebody else's memory
-        return Source(pointer, 0) if direct else Source(0, size)
 
     def _submit_in_turn(self, work: Work, source: Source, options: MsmOptions) -> list[Task]:
         """Host scalars through the inbox; in two parts, if work on the first hides the way of the second's scalars."""
@@ -228,87 +178,6 @@ class DeviceBases:
 
     def _submit(self, work: Work, source: Source, planned: Planned) -> Task:
         """Everything of one piece of work, up to its answer on the host."""
-        lane, plan, one = self._lane, planned.plan, work.operands[0]
-        copied = self._send_lengths(work, planned) if plan.layout.shape.lengths else 0
-        plan.begin(lane.stream)
-        if one.data is None:
-            for operand in work.operands:
-                lane.follow(operand.producer)
-            if source.inbox:
-                self._gather(work, planned)
-            plan.digits(lane.stream, source.pointer or planned.places["scalars"])
-        elif source.inbox:
-            copied += self._arrive(work, planned)
-        else:
-            plan.digits(lane.stream, lane.staging.small(work.operands, work.n * one.item_bytes))
-            copied += one.size if len(work.operands) == 1 else sum(operand.size for operand in work.operands)
-        plan.finish(lane.stream)
+        copied = start(self._kernels, work, source, planned)
+        planned.plan.finish(self._lane.stream)
         return Task(work, planned, copied)
-
-    def _send_lengths(self, work: Work, planned: Planned) -> int:
-        """The terms of each vector, where the kernels read them; returns the bytes."""
-        lengths = np.array([operand.count for operand in work.operands], np.uint32)
-        place = self._lane.staging.lengths(lengths)
-        self._kernels.runtime.copy_in(planned.places["lengths"], place, lengths.nbytes, self._lane.stream)
-        return lengths.nbytes
-
-    def _gather(self, work: Work, planned: Planned) -> None:
-        """Device vectors that do not lie as a batch are copied to the inbox."""
-        stride = work.n * work.operands[0].item_bytes
-        for k, operand in enumerate(work.operands):
-            target = planned.places["scalars"] + k * stride
-            self._kernels.runtime.copy_within(target, operand.pointer, operand.size, self._lane.stream)
-
-    def _arrive(self, work: Work, planned: Planned) -> int:
-        """Host scalars to the inbox chunk by chunk, each followed by its digits; returns the bytes."""
-        lane, runtime, plan = self._lane, self._kernels.runtime, planned.plan
-        item, stride = work.operands[0].item_bytes, work.n * work.operands[0].item_bytes
-        pinned = all(lane.staging.is_pinned(operand) for operand in work.operands)
-        rows = [] if pinned else [operand.bytes_view() for operand in work.operands]
-        for k, chunk in enumerate(plan.chunks):
-            low = (chunk.first + chunk.terms - chunk.fresh) * item
-            high = (chunk.first + chunk.terms) * item
-            target = planned.places["scalars"] + chunk.first_row * stride + low
-            some = range(chunk.first_row, chunk.first_row + chunk.rows)
-            if pinned:
-                for row in some:
-                    operand = work.operands[row]
-                    size = min(high, operand.size) - low
-                    place = target + (row - chunk.first_row) * stride
-                    runtime.copy_in(place, operand.host_address + low, size, lane.copies)
-            else:
-                lane.staging.carry(target, [rows[row][low:high] for row in some], stride, lane.copies)
-            runtime.record(plan.arrived[k], lane.copies)
-            plan.chunk(k, lane.stream)
-        return sum(operand.size for operand in work.operands)
-
-    # --- answers --------------------------------------------------------------------------------
-
-    def _outcomes(
-        self, task: Task, answer: bytes, phases: dict[str, int], options: MsmOptions, started: int
-    ) -> list[Outcome]:
-        """What the answer of one piece of work says, for each of its vectors."""
-        work, planned = task.work, task.planned
-        bad = None if options.reduce else first_bad(answer, 0)
-        if bad is not None:
-            raise out_of_range(work.vectors, bad)
-        width = 3 * self._kernels.curve_shape.coordinate_bytes * len(work.operands)
-        sums = decode(answer[STATUS_BYTES : STATUS_BYTES + width], self.curve)
-        run = RunInfo(
-            backend="cuda",
-            device=self._kernels.device_name,
-            curve=self.curve.name,
-            n=work.operands[0].count,
-            batch=len(work.operands),
-            path=planned.path,
-            window=planned.window,
-            wall_ns=time.perf_counter_ns() - started,
-            phases_ns=phases,
-            copied_bytes=task.copied,
-            launches=planned.plan.launches,
-            evidence={"device_ns": sum(phases.values()), "factor": self._table.facts.factor},
-        )
-        if len(sums) == 1:
-            return [Outcome(*sums[0], run)]
-        runs = {n: run._replace(n=n) for n in {operand.count for operand in work.operands}}
-        return [Outcome(*sum_, runs[operand.count]) for sum_, operand in zip(sums, work.operands, strict=True)]

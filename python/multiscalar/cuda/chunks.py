@@ -51,6 +51,19 @@ def chunks(shape: Shape, block: int) -> list[Chunk]:
     return made
 
 
+def runs(count: int, item_bytes: int, first: bool) -> list[tuple[int, int]]:
+    """Points on their way, as (index of the first, how many): doubling, if they are the first of a call."""
+    made: list[tuple[int, int]] = []
+    done, size = 0, FIRST_BYTES if first else MOST_BYTES
+    while done < count:
+        some = min(count - done, max(1, size // item_bytes))
+        if count - done - some < some // 2:
+            some = count - done
+        made.append((done, some))
+        done, size = done + some, min(2 * size, MOST_BYTES)
+    return made
+
+
 def narrowed(launch: Launch, layout: Layout, chunk: Chunk) -> Launch:
     """The launch of `msm_digits` for one chunk. It reports a bad scalar by its index inside the chunk."""
     assert launch.kernel == DIGITS

@@ -1,7 +1,7 @@
 """A lane: a stream for kernels and one for copies, with the memory and the plans of the calls that go through them.
 
 Scratch is one allocation that only grows, and every plan lies in it, so a repeated call allocates nothing. It begins
-with the inbox, where scalars arrive from the host while kernels work on the rest. When scratch grows, the plans bound
+with what arrives from the host while kernels work on the rest: the inbox. When scratch grows, the plans bound
 to the old place go. Calls through one lane come one after the other: a GPU that is busy with one sum gains nothing
 from a second one beside it, and batches are there for many small ones.
 """
@@ -13,7 +13,7 @@ import ctypes
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Container, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from ..errors import MultiscalarError, OutOfMemoryError
 from ..forks import renewed
@@ -28,8 +28,20 @@ from .tune import path_of
 MAX_PLANS = 64  # a plan is some kilobytes on the host and a graph on the device
 MAX_BOUND = 64
 STATUS_BYTES = 256  # status words and room to keep the sums aligned
-ANSWERS = 2  # calls that may be under way at once: the parts of one sum
-FIRST_ANSWER_BYTES = 1 << 14
+ANSWERS: Final = 8  # sums that may be under way at once: the parts of one call
+ANSWER_BYTES: Final = 1 << 10  # of one sum: status words, then X, Y, Z
+FIRST_ANSWER_BYTES = 1 << 14  # of a batch, until a larger one comes
+_BEFORE: Final = (ANSWERS - 1) * ANSWER_BYTES  # a batch has slot 0, which is the last one and so may be of any size
+
+
+class Kept(Protocol):
+    """What a lane keeps for calls that come again, as long as scratch stays where it is."""
+
+    def close(self) -> None:
+        """Give back what it holds of the device."""
+
+
+Something = TypeVar("Something", bound=Kept)
 
 
 class Planned(NamedTuple):
@@ -41,6 +53,10 @@ class Planned(NamedTuple):
     path: str
     window: int
     key: Hashable
+
+    def close(self) -> None:
+        """Give the graph and the events back."""
+        self.plan.close()
 
 
 class Lane:
@@ -55,7 +71,7 @@ class Lane:
         self.staging = Staging(runtime)
         self._base = 0
         self._size = 0
-        self._plans: OrderedDict[Hashable, Planned] = OrderedDict()
+        self._plans: OrderedDict[Hashable, Any] = OrderedDict()
         self._bound: OrderedDict[Hashable, Any] = OrderedDict()
         self._answers: Bytes | None = None
         self._answer_pointer = 0
@@ -70,8 +86,8 @@ class Lane:
 
     # --- plans ----------------------------------------------------------------------------------
 
-    def known(self, key: Hashable) -> Planned | None:
-        """The plan under `key`, if this lane still has it."""
+    def known(self, key: Hashable) -> Any:
+        """What was kept under `key`, None if this lane has it no more."""
         found = self._plans.get(key)
         if found is not None:
             self._plans.move_to_end(key)
@@ -99,29 +115,46 @@ class Lane:
         scalars lie there at `offset`, and come in `chunks`. `slot` tells apart plans whose answers are under way at
         once. `key` has to tell all of these apart.
         """
-        width = STATUS_BYTES + layout.buffers["result"]
-        self._reserve_answers(width)
-        status = self._answer_pointer
-        outside = {**outside, "status": status, "result": status + STATUS_BYTES}
         if not inbox:
-            outside.setdefault("scalars", 0)  # every call says where they are
-        places = self.place({"inbox": inbox, **layout.buffers}, {*outside, "scalars"} if inbox else outside)
-        places |= outside
+            outside = {"scalars": 0, **outside}  # every call says where they are
+        elsewhere = {*outside, "status", "result", "scalars"}
+        places = self.place({"inbox": inbox, **layout.buffers}, elsewhere) | dict(outside)
         if inbox:
             places["scalars"] = places["inbox"] + offset
+        return self.keep(key, self.plan(key, module, layout, places, slot, chunks))
+
+    def plan(
+        self,
+        key: Hashable,
+        module: Module,
+        layout: Layout,
+        places: dict[str, int],
+        slot: int = 0,
+        chunks: Sequence[Chunk] = (),
+    ) -> Planned:
+        """The plan of `layout` at `places`, its answer in `slot`. It is the caller's to keep."""
+        width = STATUS_BYTES + layout.buffers["result"]
+        assert slot == 0 or width <= ANSWER_BYTES, "a batch has no parts"
+        self._reserve_answers(width)
         assert self._answers is not None
-        answer = Answer(status, int(self._answers.ctypes.data) + slot * self._answer_size, width)
+        offset = (slot - 1) * ANSWER_BYTES if slot else _BEFORE
+        answer = Answer(self._answer_pointer + offset, int(self._answers.ctypes.data) + offset, width)
+        places = {**places, "status": answer.device, "result": answer.device + STATUS_BYTES}
 
         def address(ref: Ref) -> int:
             return places[ref.buffer] + ref.offset
 
         plan = Plan(self.runtime, module, layout, address, answer, chunks)
         sizes = Sizes(layout.shape, layout.tuning)
-        planned = self._plans[key] = Planned(plan, places, answer, path_of(layout.tuning), sizes.width, key)
+        return Planned(plan, places, answer, path_of(layout.tuning), sizes.width, key)
+
+    def keep(self, key: Hashable, value: Something) -> Something:
+        """Keep `value` under `key`; what was not asked for longest goes."""
+        self._plans[key] = value
         if len(self._plans) > MAX_PLANS:
             _, oldest = self._plans.popitem(last=False)
-            oldest.plan.close()
-        return planned
+            oldest.close()
+        return value
 
     def bound(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What `make` returns, kept under `key`: launches outside of plans, bound once."""
@@ -136,11 +169,7 @@ class Lane:
 
     def place(self, buffers: Mapping[str, int], outside: Container[str] = ()) -> dict[str, int]:
         """Addresses in scratch for every buffer (name to bytes) that is not outside, one after the other."""
-        offsets, total = {}, 0
-        for name, size in buffers.items():
-            if name not in outside:
-                offsets[name] = total
-                total += -(-size // 256) * 256
+        offsets, total = in_line(buffers, outside)
         self.reserve(total)
         return {name: self._base + offset for name, offset in offsets.items()}
 
@@ -153,7 +182,7 @@ class Lane:
         self._size = size
 
     def _reserve_answers(self, size: int) -> None:
-        """Room for answers of `size` bytes: status and sums on the device, a slot each on the host."""
+        """Room for an answer of `size` bytes in slot 0: status and sums, on the device and on the host."""
         if size <= self._answer_size:
             return
         self._drop_plans()
@@ -161,14 +190,14 @@ class Lane:
             self._answer_size = 0
             self.runtime.free(self._answer_pointer)
         room = max(FIRST_ANSWER_BYTES, 1 << (size - 1).bit_length())
-        self._answer_pointer = self.runtime.allocate(room)
-        self._answers, self._answer_size = self.runtime.pinned(ANSWERS * room), room
+        self._answer_pointer = self.runtime.allocate(_BEFORE + room)
+        self._answers, self._answer_size = self.runtime.pinned(_BEFORE + room), room
         self.mark_status()
 
     def mark_status(self) -> None:
         """No bad scalar seen. A plan leaves the status so."""
         if self._answer_size:
-            self.runtime.fill(self._answer_pointer, 0xFF, STATUS_BYTES, self.stream)
+            self.runtime.fill(self._answer_pointer, 0xFF, _BEFORE + STATUS_BYTES, self.stream)
 
     def abandon(self) -> None:
         """After a call that broke off: nothing of it is under way any more, and the next one starts clean."""
@@ -191,8 +220,8 @@ class Lane:
         with self.runtime.current():
             self.runtime.synchronize(self.copies)
             self.runtime.synchronize(self.stream)
-        for planned in self._plans.values():
-            planned.plan.close()
+        for kept in self._plans.values():
+            kept.close()
         self._plans.clear()
 
     def take(self, size: int) -> int:
@@ -242,10 +271,20 @@ class Lane:
         """Wait for what is submitted, and bring back `size` bytes of the device."""
         self._reserve_answers(size)
         assert self._answers is not None
-        host = int(self._answers.ctypes.data)
+        host = int(self._answers.ctypes.data) + _BEFORE
         self.runtime.copy_out(host, source, size, self.stream)
         self.runtime.synchronize(self.stream)
         return ctypes.string_at(host, size)
+
+
+def in_line(buffers: Mapping[str, int], outside: Container[str] = ()) -> tuple[dict[str, int], int]:
+    """Offsets of `buffers` (name to bytes) one after the other, without those that lie outside; bytes of all."""
+    offsets, total = {}, 0
+    for name, size in buffers.items():
+        if name not in outside:
+            offsets[name] = total
+            total += -(-size // 256) * 256
+    return offsets, total
 
 
 MAX_SPARE_BYTES = 64 << 20  # a larger table takes longer to fill than to allocate

@@ -2,14 +2,59 @@
 
 from __future__ import annotations
 
+import time
+
 from ..arrays import ScalarArray, unreduced
 from ..curves import Curve
-from ..engine.backend import Outcome
+from ..engine.backend import MsmOptions, Outcome
 from ..engine.run import RunInfo
 from ..errors import ScalarRangeError
 from ..intake import first_unreduced
 from ..point import Point
+from .compiled import Kernels
+from .lane import STATUS_BYTES
+from .result import decode, first_bad
+from .running import Task
 from .work import Vector
+
+
+def answered(
+    kernels: Kernels,
+    task: Task,
+    answer: bytes,
+    phases: dict[str, int],
+    options: MsmOptions,
+    started: int,
+    factor: int = 1,
+) -> list[Outcome]:
+    """What the answer of one piece of work says, for each of its vectors.
+
+    Errors: `ScalarRangeError` for a scalar >= r, unless `options.reduce`.
+    """
+    work, planned = task.work, task.planned
+    bad = None if options.reduce else first_bad(answer, 0)
+    if bad is not None:
+        raise out_of_range(work.vectors, bad)
+    width = 3 * kernels.curve_shape.coordinate_bytes * len(work.operands)
+    sums = decode(answer[STATUS_BYTES : STATUS_BYTES + width], kernels.curve)
+    run = RunInfo(
+        backend="cuda",
+        device=kernels.device_name,
+        curve=kernels.curve.name,
+        n=work.operands[0].count,
+        batch=len(work.operands),
+        path=planned.path,
+        window=planned.window,
+        wall_ns=time.perf_counter_ns() - started,
+        phases_ns=phases,
+        copied_bytes=task.copied,
+        launches=planned.plan.launches,
+        evidence={"device_ns": sum(phases.values()), "factor": factor},
+    )
+    if len(sums) == 1:
+        return [Outcome(*sums[0], run)]
+    runs = {n: run._replace(n=n) for n in {operand.count for operand in work.operands}}
+    return [Outcome(*sum_, runs[operand.count]) for sum_, operand in zip(sums, work.operands, strict=True)]
 
 
 def added(curve: Curve, left: Outcome, right: Outcome) -> Outcome:

@@ -1,24 +1,31 @@
-"""How much of a large sum goes first, so that its work hides the way of the rest of the scalars from the host.
+"""How a large sum is cut, so that work on one part hides the way of the next one's data from the host.
 
 Digits alone hide little: where copying takes a good part of computing, a first part of the terms is summed while the
-scalars of the second part come in. That part's buckets are reduced for themselves, which costs a little; the model of
-`tuning` knows how much. The choice depends on the shape of the call only.
+data of the others come in. Each part's buckets are reduced for themselves, which costs a little; the model of `tuning`
+knows how much. Over prepared bases one cut is enough (`first_part`); where points come with the call, copying takes
+more than half of computing and the parts have to grow step by step (`parts`). The choice depends on the shape of the
+call only.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from math import log2
 from typing import Final
 
 from .shape import DeviceShape, Shape
-from .tune import tune
+from .tune import tune, use_endomorphism
 from .tuning import estimate
 
 LINK_BYTES_PER_US: Final = 50e3  # page-locked memory over PCI Express 5; a slower link gains more from the same cut
-SMALLEST_BYTES: Final = 64 << 20  # below this there is nothing to gain
+SMALLEST_BYTES: Final = 64 << 20  # of scalars alone: below this there is nothing to gain
+SMALLEST_CALL_BYTES: Final = 32 << 20  # of points and scalars
 SHARES: Final = (16, 8, 5, 4)  # the first part is one of this many
 WORTH: Final = 0.98
+CELLS: Final = 32  # parts are so many thirty-seconds
+MOST_PARTS: Final = 6
+PART_UNIT: Final = 128  # terms: a block of the kernels
 
 
 def first_part(shape: Shape, device: DeviceShape, windows: int, path: str | None) -> int:
@@ -56,3 +63,62 @@ def _times(shape: Shape, device: DeviceShape, windows: int, path: str | None, n:
     part = replace(shape, n=n)
     cost = estimate(part, tune(part, device, windows=windows, path=path), device)
     return n * shape.scalar_bytes / LINK_BYTES_PER_US, cost.digits, cost.total
+
+
+def parts(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int) -> list[int]:
+    """Terms of each part, in order, of one sum of `shape` whose data, `term_bytes` a term, all come from the host.
+
+    `shape.endomorphism` is left open: a part's table has it as far as `use_endomorphism` goes.
+    """
+    n = shape.n
+    if n * term_bytes < SMALLEST_CALL_BYTES:
+        return [n]
+    low = max(0, n.bit_length() - 3)
+    found = _ends(replace(shape, n=n >> low << low), device, path, term_bytes)
+    ends = [*(n * cells // CELLS // PART_UNIT * PART_UNIT for cells in found[:-1]), n]
+    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
+
+
+@lru_cache(maxsize=64)
+def _ends(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int) -> tuple[int, ...]:
+    """Where the parts end, in cells.
+
+    The link is never idle, so what has arrived when depends on nothing else: for each end, the best start of the part
+    that ends there. Cost: a tuning for each power of two of cells; between them the estimate is a power of the terms.
+    """
+    marks = [_whole(replace(shape, n=shape.n * cells // CELLS), device, path) for cells in _POWERS]
+
+    def work(cells: int) -> float:
+        k = min(cells.bit_length() - 1, len(marks) - 2)
+        slope = log2(marks[k + 1] / marks[k])
+        return marks[k] * float((cells / (1 << k)) ** slope)
+
+    def arrived(cells: int) -> float:
+        return shape.n * cells / CELLS * term_bytes / LINK_BYTES_PER_US
+
+    # done[k][i]: the first i cells in at most k + 1 parts, as time and the end of the part before the last one.
+    done = [[(arrived(i) + work(i) if i else 0.0, 0) for i in range(CELLS + 1)]]
+    for _ in range(MOST_PARTS - 1):
+        last = done[-1]
+        done.append(
+            [(0.0, 0)]
+            + [min((max(last[j][0], arrived(i)) + work(i - j), j) for j in range(i)) for i in range(1, CELLS + 1)]
+        )
+    if done[-1][CELLS][0] > WORTH * done[0][CELLS][0]:
+        return (CELLS,)
+    ends, at = [CELLS], CELLS
+    for row in reversed(done):
+        at = row[at][1]
+        if at == 0:
+            break
+        ends.append(at)
+    return tuple(reversed(ends))
+
+
+_POWERS: Final = [1 << k for k in range(CELLS.bit_length())]
+
+
+def _whole(shape: Shape, device: DeviceShape, path: str | None) -> float:
+    """Microseconds of a sum over a table of its own."""
+    shape = replace(shape, endomorphism=shape.subgroup and use_endomorphism(shape.curve, shape.n))
+    return estimate(shape, tune(shape, device, path=path), device).total

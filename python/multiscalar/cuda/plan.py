@@ -119,16 +119,18 @@ class Plan:
         for mark in self._status:
             self._runtime.fill(self._address(mark.target), mark.value, mark.size, stream)
 
-    def phases_ns(self) -> dict[str, int]:
+    def phases_ns(self, arrived: Any = None) -> dict[str, int]:
         """Device time by phase of the last run, which must have ended.
 
-        Where scalars come in chunks, "copy" is what the device waited for them, digits of earlier chunks included.
+        Where scalars come in chunks, "copy" is what the device waited for them, digits of earlier chunks included; with
+        `arrived`, an event after which nothing more came, what it waited until then.
         """
         times: dict[str, int] = {}
         for phase, spent in zip(self._names, self._runtime.elapsed_ns(self._marks), strict=True):
             times[phase] = times.get(phase, 0) + spent
-        if self.arrived:
-            (waited,) = self._runtime.elapsed_ns((self._marks[0], self.arrived[-1]))
+        last = arrived or (self.arrived[-1] if self.arrived else None)
+        if last is not None:
+            (waited,) = self._runtime.elapsed_ns((self._marks[0], last))
             waited = min(times["digits"], max(0, waited))
             times = {"copy": waited, **times, "digits": times["digits"] - waited}
         return times

@@ -32,6 +32,7 @@ class Staging:
         self._runtime = runtime
         self._small: Bytes | None = None
         self._small_address = 0
+        self._points: Bytes | None = None
         self._lengths: Bytes | None = None
         self._slots: list[tuple[Bytes, Any]] = []
         self._turn = 0
@@ -49,6 +50,14 @@ class Staging:
         else:
             _core.gather(self._small, [row.bytes_view() for row in rows], stride, 1)
         return self._small_address
+
+    def points(self, source: Operand) -> int:
+        """The same for the points of a call, beside its scalars."""
+        if self._points is None:
+            self._points = self._runtime.pinned(IN_PLACE_BYTES)
+        address = int(self._points.ctypes.data)
+        ctypes.memmove(address, source.host_address, source.size)
+        return address
 
     def lengths(self, values: NDArray[np.uint32]) -> int:
         """The same for the lengths of the vectors of a batch."""

@@ -63,16 +63,13 @@ class Table:
 
         Errors: `CoordinateRangeError`, `NotOnCurveError`, `NotInSubgroupError` with the index.
         """
-        wanted = points.wanted if isinstance(points, DeviceArray) else points.pending
-        if wanted is Check.SUBGROUP and isinstance(points, PointArray):
-            points = points.verify()  # multiplication by r is the CPU's work, once
-            wanted = Check.NONE
+        wanted = left_to_check(points)
         source = point_operand(points)
         lane = self.kernels.lane
         with lane.lock, self.kernels.runtime.current():
             bad = self._fill(lane, source, wanted)
         if bad is not None:
-            _refuse(points, bad)
+            raise off_curve(points, bad)
 
     def _fill(self, lane: Lane, source: Operand, wanted: Check) -> int | None:
         """Chunk by chunk, each converted while the next one is on its way; the lowest bad index, if there is one."""
@@ -156,11 +153,23 @@ def _release(lane: Lane, pointer: int, size: int) -> None:
         lane.give(pointer, size)
 
 
-def _refuse(points: PointArray | DeviceArray, index: int) -> None:
-    """The error for the point at `index`; for host points the CPU says what exactly is wrong with it."""
+def left_to_check(points: PointArray | DeviceArray) -> Check:
+    """What the device has to check of these points; multiplication by r is the CPU's work, done here."""
+    if isinstance(points, DeviceArray):
+        return points.wanted
+    if points.pending is not Check.SUBGROUP:
+        return points.pending
+    if points.curve.cofactor == 1:
+        return Check.CURVE
+    points.verify()
+    return Check.NONE
+
+
+def off_curve(points: PointArray | DeviceArray, index: int) -> NotOnCurveError:
+    """The error for the point at `index`; for host points the CPU says what exactly is wrong with it, and raises."""
     if isinstance(points, PointArray):
         points.verify()
-    raise NotOnCurveError(
+    return NotOnCurveError(
         f"point {index} is not on {points.curve.name}",
         index=index,
         accepted="coordinates below p with y^2 = x^3 + b, or (0, 0) for infinity",

@@ -1,0 +1,276 @@
+"""One sum over points that are used for nothing else: points and scalars come in together and are waited for once.
+
+Prepared bases are converted and checked before their first sum. Here all of it is one submission: scalars, digits,
+points, their conversion, the graph of the rest; what the checks found comes back with the answer. A large sum is cut
+into parts that grow (`overlap.parts`): data of the next ones arrive while the device works on one, in memory of their
+own, so the link never waits for the kernels. Raw points and records without the endomorphism have one size, so these
+points arrive in their table and are converted where they lie.
+
+Cost: that of the parts, 3M a point for the conversion and 2M + 1S for its check, one addition a part on the host.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from ..arrays import Check, DeviceArray, PointArray
+from ..engine.backend import MsmOptions, Outcome
+from ..errors import OutOfMemoryError
+from .bases import DIGITS_BLOCK
+from .chunks import chunks, runs
+from .compiled import Kernels
+from .lane import Planned, in_line
+from .layout import lay_out
+from .operand import Operand, point_operand, scalar_operand
+from .outcomes import added, answered, nothing
+from .overlap import parts
+from .records import lay_out_table, table_bytes
+from .result import first_bad
+from .running import Source, Task, break_off, source_of, start
+from .runtime import Bound
+from .shape import Shape, divide_up
+from .staging import IN_PLACE_BYTES
+from .steps import Launch, Layout
+from .table import left_to_check, off_curve
+from .tune import fewer_sets, tune, use_endomorphism
+from .work import SMALLEST_PART, Vector, Work
+
+MOST_HALVINGS: Final = 6  # where memory is short; a sum in more pieces would take longer than anybody waits
+
+
+class Arrival(NamedTuple):
+    """Points `first` .. `first + terms` of a part on their way to `target`, then converted."""
+
+    first: int
+    terms: int
+    target: int
+    arrived: Any
+    convert: Bound
+
+
+class Part(NamedTuple):
+    """Terms `first` .. `first + terms` of the call; without `arrivals` its points are converted from where they are."""
+
+    first: int
+    terms: int
+    planned: Planned
+    arrivals: list[Arrival]
+    convert: Bound | None
+
+
+class Course(NamedTuple):
+    """All that calls of one shape share."""
+
+    kernels: Kernels
+    parts: list[Part]
+    table_bytes: int
+
+    def close(self) -> None:
+        """Give graphs and events back."""
+        for part in self.parts:
+            part.planned.close()
+            for arrival in part.arrivals:
+                self.kernels.runtime.drop_event(arrival.arrived)
+
+
+def sum_once(kernels: Kernels, points: PointArray | DeviceArray, scalars: Vector, options: MsmOptions) -> Outcome:
+    """sum s_i P_i. Lengths are equal. Errors: those of `Table.fill` for the points, then those of `DeviceBases.msm`."""
+    if len(scalars) == 0:
+        return nothing(kernels.curve, kernels.device_name)
+    call = _Call(kernels, points, scalars, left_to_check(points), options)
+    return call.within_memory(0, len(scalars), max(SMALLEST_PART, len(scalars) >> MOST_HALVINGS))
+
+
+class _Call:
+    """One call; its terms may have to be gone through in pieces."""
+
+    def __init__(
+        self,
+        kernels: Kernels,
+        points: PointArray | DeviceArray,
+        scalars: Vector,
+        wanted: Check,
+        options: MsmOptions,
+    ) -> None:
+        self._kernels, self._lane, self._options = kernels, kernels.lane, options
+        self._points, self._given = point_operand(points), points
+        self._scalars, self._vectors = scalar_operand(scalars), [scalars]
+        self._check, self._subgroup = wanted is not Check.NONE, points.in_subgroup
+
+    def within_memory(self, first: int, terms: int, least: int) -> Outcome:
+        """The sum of these terms, in halves of at least `least` terms if the device has no room for all at once."""
+        try:
+            return self._run(first, terms)
+        except OutOfMemoryError:
+            if terms < 2 * least:
+                raise
+        half = terms // 2
+        left = self.within_memory(first, half, least)
+        return added(self._kernels.curve, left, self.within_memory(first + half, terms - half, least))
+
+    def _run(self, first: int, terms: int) -> Outcome:
+        lane, whole = self._lane, terms == self._scalars.count
+        points = self._points if whole else self._points.part(first, terms)
+        scalars = self._scalars if whole else self._scalars.part(first, terms)
+        with lane.lock, self._kernels.runtime.current():
+            started = time.perf_counter_ns()
+            source, table = source_of([scalars], terms), 0
+            try:
+                course = self._course(points, scalars, source)
+                table = course.table_bytes
+                if points.data is None:
+                    lane.follow(points.producer)
+                tasks = [self._submit(part, points, scalars, source) for part in course.parts]
+                lane.wait()
+            except BaseException as error:
+                break_off(self._kernels, error, table)
+                raise
+            answers = [lane.read(part.planned.answer) for part in course.parts]
+            phases = [
+                part.planned.plan.phases_ns(part.arrivals[-1].arrived if part.arrivals else None)
+                for part in course.parts
+            ]
+        for part, answer in zip(course.parts, answers, strict=True):
+            bad = first_bad(answer, 1)
+            if bad is not None:
+                raise off_curve(self._given, first + part.first + bad)
+        total: Outcome | None = None
+        for task, answer, spent in zip(tasks, answers, phases, strict=True):
+            (one,) = answered(self._kernels, task, answer, spent, self._options, started)
+            started = time.perf_counter_ns()
+            total = one if total is None else added(self._kernels.curve, total, one)
+        assert total is not None
+        return total
+
+    def _submit(self, part: Part, points: Operand, scalars: Operand, source: Source) -> Task:
+        """Everything of one part, up to its answer on the host."""
+        lane, runtime = self._lane, self._kernels.runtime
+        if part.terms != scalars.count:
+            points, scalars = points.part(part.first, part.terms), scalars.part(part.first, part.terms)
+            if source.pointer:
+                source = source._replace(pointer=scalars.pointer)
+        work = Work(self._vectors, [scalars], part.first, False, _POSITIONS)
+        copied = start(self._kernels, work, source, part.planned)
+        if part.convert is not None:
+            place = points.pointer if points.data is None else lane.staging.points(points)
+            part.convert.move("points", place)
+            part.convert(lane.stream)
+        elif lane.staging.is_pinned(points):
+            place = points.host_address
+            for arrival in part.arrivals:
+                size = arrival.terms * points.item_bytes
+                runtime.copy_in(arrival.target, place + arrival.first * points.item_bytes, size, lane.copies)
+                self._converted(arrival)
+        else:
+            flat = points.bytes_view()
+            for arrival in part.arrivals:
+                low, size = arrival.first * points.item_bytes, arrival.terms * points.item_bytes
+                lane.staging.carry(arrival.target, [flat[low : low + size]], size, lane.copies)
+                self._converted(arrival)
+        part.planned.plan.finish(lane.stream)
+        return Task(work, part.planned, copied + (0 if points.data is None else points.size))
+
+    def _converted(self, arrival: Arrival) -> None:
+        """Points that were sent become records as soon as they have arrived."""
+        lane, runtime = self._lane, self._kernels.runtime
+        runtime.record(arrival.arrived, lane.copies)
+        runtime.wait(lane.stream, arrival.arrived)
+        arrival.convert(lane.stream)
+
+    # --- plans ----------------------------------------------------------------------------------
+
+    def _course(self, points: Operand, scalars: Operand, source: Source) -> Course:
+        """What this shape of call needs. A repeated call finds it by a few numbers."""
+        sent = points.data is not None and points.size > IN_PLACE_BYTES
+        key = (
+            "once", self._kernels.curve.name, points.count, points.montgomery, points.data is None, sent, self._check,
+            self._subgroup, scalars.item_bytes, scalars.montgomery, scalars.data is None, source.inbox,
+            self._options.window, self._options.path,
+        )  # fmt: skip
+        return self._lane.known(key) or self._lane.keep(key, self._new_course(points, scalars, source, sent))
+
+    def _new_course(self, points: Operand, scalars: Operand, source: Source, sent: bool) -> Course:
+        """Lay all parts out, with as many windows at a time as there is memory for."""
+        device, path = self._kernels.device_shape, self._options.path
+        shapes = self._shapes(points, scalars, source, sent)
+        tunings = [tune(shape, device, windows=self._windows(shape), path=path) for shape in shapes]
+        while True:
+            layouts = [lay_out(shape, tuning, device) for shape, tuning in zip(shapes, tunings, strict=True)]
+            try:
+                return self._placed(layouts, points, scalars, source, sent)
+            except OutOfMemoryError:
+                fewer = [fewer_sets(shape, tuning) for shape, tuning in zip(shapes, tunings, strict=True)]
+                if not any(fewer):
+                    raise
+                tunings = [less or tuning for less, tuning in zip(fewer, tunings, strict=True)]
+
+    def _windows(self, shape: Shape) -> int:
+        return divide_up(shape.bits, self._options.window) if self._options.window else 0
+
+    def _shapes(self, points: Operand, scalars: Operand, source: Source, sent: bool) -> list[Shape]:
+        """The shape of each part: more than one if points are sent, and waiting for all of them would show."""
+        curve = self._kernels.curve_shape
+        whole = Shape(
+            curve=curve, n=points.count, scalar_bytes=scalars.item_bytes, montgomery=scalars.montgomery,
+            subgroup=self._subgroup,
+        )  # fmt: skip
+        terms = [points.count]
+        if sent and not self._options.window and (source.inbox or source.pointer):
+            each = points.item_bytes + (0 if scalars.data is None else scalars.item_bytes)
+            terms = parts(whole, self._kernels.device_shape, self._options.path, each)
+        return [replace(whole, n=n, endomorphism=self._subgroup and use_endomorphism(curve, n)) for n in terms]
+
+    def _placed(self, layouts: list[Layout], points: Operand, scalars: Operand, source: Source, sent: bool) -> Course:
+        """Memory for `layouts`: a table a part, raw points where they need room of their own, scalars, scratch."""
+        lane, curve = self._lane, self._kernels.curve_shape
+        front: dict[str, int] = {"scalars": source.inbox}
+        for k, layout in enumerate(layouts):
+            n, wide = layout.shape.n, layout.shape.endomorphism
+            front[f"table {k}"] = table_bytes(curve, n, 1, wide)
+            front[f"raw {k}"] = n * points.item_bytes if sent and wide else 0
+        scratch = [in_line(layout.buffers, ("status", "result")) for layout in layouts]
+        places = lane.place({**front, "scratch": max(total for _, total in scratch)})
+        tables = sum(size for name, size in front.items() if name.startswith("table"))
+        course, first = Course(self._kernels, [], tables), 0
+        try:
+            for k, (layout, (offsets, _)) in enumerate(zip(layouts, scratch, strict=True)):
+                shape, table = layout.shape, places[f"table {k}"]
+                mine = {name: places["scratch"] + offset for name, offset in offsets.items()}
+                mine |= {"table": table, "scalars": places["scalars"] + first * scalars.item_bytes}
+                arriving = chunks(shape, DIGITS_BLOCK) if source.inbox and scalars.data is not None else []
+                planned = lane.plan((), self._kernels.module, layout, mine, k, arriving)
+                raw = (places[f"raw {k}"] if shape.endomorphism else table) if sent else 0
+                course.parts.append(self._part(first, shape, planned, points, raw))
+                first += shape.n
+        except BaseException:
+            course.close()
+            raise
+        return course
+
+    def _part(self, first: int, shape: Shape, planned: Planned, points: Operand, raw: int) -> Part:
+        """The conversions of one part: run by run of points that are sent to `raw`, or all at once."""
+        status, table, runtime = planned.answer.device, planned.places["table"], self._kernels.runtime
+
+        def convert(start: int, count: int) -> Bound:
+            (launch,) = lay_out_table(
+                shape.curve, shape.n, montgomery=points.montgomery, check=self._check,
+                endomorphism=shape.endomorphism, first=start, count=count,
+            )  # fmt: skip
+            places = {"points": raw + start * points.item_bytes, "table": table, "status": status}
+            assert isinstance(launch, Launch)
+            return runtime.bind(self._kernels.module, launch, lambda ref: places[ref.buffer] + ref.offset)
+
+        if not raw:
+            return Part(first, shape.n, planned, [], convert(0, shape.n))
+        arrivals = [
+            Arrival(start, count, raw + start * points.item_bytes, runtime.event(), convert(start, count))
+            for start, count in runs(shape.n, points.item_bytes, first=first == 0)
+        ]
+        return Part(first, shape.n, planned, arrivals, None)
+
+
+_POSITIONS: Final = [0]
+
+__all__ = ["sum_once"]
