@@ -11,6 +11,7 @@ import pytest
 from multiscalar.errors import CancelledError, LengthError
 
 from tests.fieldcases import field_case
+from tests.patience import PATIENCE_S
 
 CURVE = ms.curve("bn254")
 
@@ -25,22 +26,22 @@ def test_submit(field_case: str) -> None:
         scalars = CURVE.random_scalars(30 * (i % 10) + 1, seed=i)
         futures.append((bases.submit(scalars.data, threads=1), CURVE.expected_sum(points, scalars)))
     for future, expected in futures:
-        assert future.result(timeout=60) == expected
+        assert future.result(timeout=PATIENCE_S) == expected
     buffer = CURVE.random_scalars(300).data.copy()
     expected = CURVE.expected_sum(points, buffer)
     future = bases.submit(buffer)
-    assert future.result(timeout=60) == expected
+    assert future.result(timeout=PATIENCE_S) == expected
     buffer[:] = 0
     assert future.result() == expected
     with pytest.raises(LengthError):
-        bases.submit(np.zeros((301, 4), dtype=np.uint64)).result(timeout=60)
+        bases.submit(np.zeros((301, 4), dtype=np.uint64)).result(timeout=PATIENCE_S)
 
 
 def test_submit_keeps_the_settings_of_its_caller() -> None:
     with ms.using(isa="scalar", threads=1):
         bases = ms.Bases(CURVE.known_points(400), backend="cpu")
         future = bases.submit(CURVE.random_scalars(400))
-    run = future.result(timeout=60).run
+    run = future.result(timeout=PATIENCE_S).run
     assert (run.isa, run.threads) == ("scalar", 1)
 
 
@@ -64,7 +65,7 @@ def test_stop(field_case: str) -> None:
     future = bases.submit(scalars, threads=1, stop=event.is_set)
     event.set()
     with pytest.raises(CancelledError):
-        future.result(timeout=60)
+        future.result(timeout=PATIENCE_S)
     with pytest.raises(ZeroDivisionError):
         bases.msm(scalars, threads=1, stop=lambda: bool(1 // 0))
     few = scalars[:50]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -60,13 +61,14 @@ def test_own_files_only(tmp_path: Path) -> None:
 @posix
 def test_nothing_of_the_system_leaks(tmp_path: Path) -> None:
     path = pipe(tmp_path)
+    gc.collect()  # what earlier tests left to the collector
     before = len(os.listdir("/dev/fd"))
     for _ in range(20):
         with pytest.raises(ValueError, match="not a regular file"):
             boundedfile.read(path, 100)
         with pytest.raises(ValueError, match="not a regular file"):
             boundedfile.read(tmp_path, 100)
-    assert len(os.listdir("/dev/fd")) == before
+    assert len(os.listdir("/dev/fd")) <= before
 
 
 @posix

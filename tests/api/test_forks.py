@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -17,20 +16,10 @@ from multiscalar import forks
 from multiscalar.cuda import compiled, device, driver
 from multiscalar.engine import registry
 
+from tests.children import in_child
+from tests.patience import PATIENCE_S
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-
-
-def in_child(work: Callable[[], bool]) -> bool:
-    """Whether `work`, in a forked child, returns true within a minute; a child that hangs is ended by an alarm."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            signal.alarm(60)
-            code = 0 if work() else 1
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 class Held:
@@ -62,7 +51,7 @@ def owners() -> Iterator[Any]:
 @pytest.mark.parametrize("owner", list(owners()), ids=lambda owner: getattr(owner, "__name__", type(owner).__name__))
 def test_a_lock_that_another_thread_held(owner: ModuleType | ms.Bases) -> None:
     with Held(owner._lock):
-        assert in_child(lambda: owner._lock.acquire(timeout=5))
+        assert in_child(lambda: owner._lock.acquire(timeout=60))
 
 
 def test_a_lock_that_the_forking_thread_holds_stays_its_own() -> None:
@@ -99,7 +88,7 @@ children = []
 while len(children) < 12:
     pid = os.fork()
     if pid == 0:
-        signal.alarm(60)
+        signal.alarm(600)
         _core.snark.ntt(values, 1)
         sponge = _core.snark.Sponge()
         sponge.absorb_bytes(b"x")
@@ -113,5 +102,5 @@ assert not [pid for pid in children if os.waitpid(pid, 0)[1]]
 
 
 def test_tables_in_the_making() -> None:
-    done = subprocess.run([sys.executable, "-c", TABLES], capture_output=True, text=True, timeout=240)
+    done = subprocess.run([sys.executable, "-c", TABLES], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr[-2000:]

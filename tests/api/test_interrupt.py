@@ -15,6 +15,7 @@ from multiscalar.errors import InternalError
 from multiscalar.failures import translated
 
 from tests.fieldcases import field_case
+from tests.patience import PATIENCE_S
 
 N = 1 << 20  # many looks for signals on any machine
 CURVE = ms.curve("bn254")
@@ -44,13 +45,13 @@ class Signal:
         self._thread.start()
 
     def _send(self) -> None:
-        if self._under_way.wait(120):
+        if self._under_way.wait(PATIENCE_S):
             os.kill(os.getpid(), self._number)
             self._sent.set()
 
     def __call__(self) -> bool:
         if self._under_way.is_set():
-            assert self._sent.wait(120)
+            assert self._sent.wait(PATIENCE_S)
         self._under_way.set()
         return False
 
@@ -89,14 +90,19 @@ def test_other_threads_run_meanwhile(large: tuple[ms.Bases, np.ndarray, ms.Point
             ticks.append(time.monotonic())
             time.sleep(0.001)
 
+    def during_a_call() -> int:
+        started = time.monotonic()
+        bases.msm(scalars, threads=1)
+        ended = time.monotonic()
+        return sum(started < at < ended for at in ticks)
+
     thread = threading.Thread(target=tick)
     thread.start()
-    started = time.monotonic()
-    bases.msm(scalars, threads=1)
-    ended = time.monotonic()
-    stop.set()
-    thread.join()
-    assert sum(started < at < ended for at in ticks) >= 5
+    try:
+        assert any(during_a_call() >= 5 for _ in range(50)), "a stalled machine may hold up some, not all"
+    finally:
+        stop.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("long", [False, True])
@@ -122,7 +128,7 @@ def test_conversions_end_in_the_middle() -> None:
         try:
             signal.setitimer(signal.ITIMER_REAL, 0.005)
             _core.convert(CURVE.name, values, True, out)
-            time.sleep(1)  # the conversion was faster than the signal
+            time.sleep(60)  # the conversion was faster than the signal, which ends this sleep
         except Enough:
             return not out[-1].any()
         return False

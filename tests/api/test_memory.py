@@ -12,6 +12,7 @@ from multiscalar import memory
 from multiscalar.errors import OutOfMemoryError
 
 from tests.fieldcases import field_case
+from tests.patience import PATIENCE_S
 
 CURVE = ms.curve("bls12-381")
 
@@ -139,7 +140,9 @@ print(memory.free_bytes())
 @pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
 @pytest.mark.parametrize("limit", ["AS", "DATA"])
 def test_what_a_limit_of_the_process_leaves(limit: str) -> None:
-    told = subprocess.run([sys.executable, "-c", LIMITED.format(limit)], capture_output=True, text=True, timeout=60)
+    told = subprocess.run(
+        [sys.executable, "-c", LIMITED.format(limit)], capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert told.returncode == 0, told.stderr
     assert 0 < int(told.stdout) < 3 << 30
 
@@ -163,5 +166,5 @@ assert ms.msm(points[:1000], scalars[:1000], threads=2) == curve.expected_sum(po
 @pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
 def test_a_sum_beyond_the_limit_of_the_process() -> None:
     """The core's allocations end the process where there is no room, so the limit has to be seen before."""
-    told = subprocess.run([sys.executable, "-c", SHORT], capture_output=True, text=True, timeout=60)
+    told = subprocess.run([sys.executable, "-c", SHORT], capture_output=True, text=True, timeout=PATIENCE_S)
     assert (told.returncode, told.stdout.strip()) == (0, "OutOfMemoryError"), told.stderr[-2000:]

@@ -13,7 +13,9 @@ import multiscalar as ms
 import psutil
 import pytest
 
+from tests.children import in_child
 from tests.fieldcases import field_case
+from tests.patience import PATIENCE_S
 
 CURVE = ms.curve("bn254")
 
@@ -31,7 +33,7 @@ def test_children(field_case: str, method: str, used: bool) -> None:
     if used:
         assert child(0)
     with multiprocessing.get_context(method).Pool(4) as pool:
-        assert pool.map_async(child, range(8)).get(timeout=120) == [True] * 8
+        assert pool.map_async(child, range(8)).get(timeout=PATIENCE_S) == [True] * 8
 
 
 @field_case("MI-45")
@@ -40,10 +42,7 @@ def test_fork_while_another_thread_computes(field_case: str) -> None:
     scalars = CURVE.random_scalars(1 << 16)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(bases.msm, scalars, threads=2)
-        pid = os.fork()
-        if pid == 0:
-            os._exit(0 if child(1) else 1)
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert in_child(lambda: child(1))
         assert running.result() == CURVE.expected_sum(CURVE.known_points(1 << 16), scalars)
 
 
@@ -85,9 +84,12 @@ def test_thousands_of_calls_hold_no_memory(field_case: str) -> None:
                     ms.Bases(points[:n]).msm(scalars)
         return int(process.memory_info().rss)
 
-    calls(300)
-    before = process.memory_info().rss
-    assert calls(1500) - before < 16 << 20
+    held = [calls(300)]
+    for _ in range(5):  # a leak takes as much every time; the allocator and others of this process do so once
+        held.append(calls(1500))
+        if held[-1] - held[-2] < 16 << 20:
+            return
+    pytest.fail(f"resident bytes grew at each of five turns: {held}")
 
 
 PURE = """
@@ -121,7 +123,7 @@ print("offline")
 
 def run(code: str, **environment: str) -> str:
     env = {**os.environ, **environment}
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=env)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S, env=env)
     assert found.returncode == 0, found.stdout + found.stderr
     return found.stdout.strip()
 

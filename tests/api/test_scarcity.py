@@ -10,6 +10,8 @@ import multiscalar as ms
 import pytest
 from multiscalar.errors import CancelledError, OptionError
 
+from tests.patience import PATIENCE_S
+
 CURVE = ms.curve("bn254")
 
 # No system has room for a stack of 2^48 bytes, so that every thread of native code is refused.
@@ -42,7 +44,9 @@ for _ in range(3):
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems check the size of a stack in other ways")
 @pytest.mark.parametrize("code", [SUMS, VECTORS], ids=["sums", "vectors"])
 def test_no_threads_to_be_had(code: str) -> None:
-    done = subprocess.run([sys.executable, "-c", code], env=NO_THREADS, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=NO_THREADS, capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -17,11 +17,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 
 def msm(line, expect=0):
     """Run `msm` with the words of `line`."""
     words = [sys.executable, "-m", "multiscalar.cli", *shlex.split(line)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == expect, done.stderr
     return done
 
@@ -230,11 +232,11 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path):
     command = [sys.executable, "-m", "multiscalar.cli", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         try:
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + PATIENCE_S
             while time.monotonic() < deadline and timed_samples(record) < 3:
                 time.sleep(0.05)
             running.send_signal(signal.SIGINT)
-            out, err = running.communicate(timeout=120)
+            out, err = running.communicate(timeout=PATIENCE_S)
         finally:
             running.kill()
     assert running.returncode == 130
@@ -281,7 +283,7 @@ def test_a_record_may_go_to_a_pipe():
 def test_results_that_find_no_room_are_one_line(line):
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "multiscalar.cli", *line.split()]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stderr) == (1, "msm: output: No space left on device\n")
 
 
@@ -291,7 +293,7 @@ def test_closed_streams_hold_up_nothing(closed, tmp_path):
     close = " ".join(f"{number}>&-" for number in closed.split())
     record = tmp_path / "run.jsonl"
     command = f"{sys.executable} -m multiscalar.cli bench --sizes 4 --repeats 1 --paths cpu --record {record} {close}"
-    assert subprocess.run(command, shell=True, check=False, timeout=60).returncode == 0
+    assert subprocess.run(command, shell=True, check=False, timeout=PATIENCE_S).returncode == 0
     assert '"complete":true' in record.read_text()
 
 
@@ -300,6 +302,6 @@ def test_any_encoding_shows_the_table(encoding, monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
     monkeypatch.setenv("PYTHONUTF8", "0")
     words = ["bench", "--sizes", "4", "--repeats", "3", "--paths", "cpu", "--record", str(tmp_path / "\udcff.jsonl")]
-    done = subprocess.run([sys.executable, "-m", "multiscalar.cli", *words], capture_output=True, timeout=60)
+    done = subprocess.run([sys.executable, "-m", "multiscalar.cli", *words], capture_output=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     assert b" ok" in done.stdout

@@ -11,12 +11,16 @@ import pytest
 from multiscalar.lab.check import Level, check
 from multiscalar.lab.record import read_record
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="benchmarks/ is not part of this checkout")
 
 
 def python(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *words], cwd=ROOT, env=env, capture_output=True, text=True, timeout=240)
+    return subprocess.run(
+        [sys.executable, *words], cwd=ROOT, env=env, capture_output=True, text=True, timeout=PATIENCE_S
+    )
 
 
 def test_every_command_for_a_gpu_machine_is_one_that_msm_takes(tmp_path: Path) -> None:

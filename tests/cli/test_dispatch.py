@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 
 @pytest.fixture
 def msm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
@@ -17,7 +19,7 @@ def msm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-unt
 
     def run(command: str) -> subprocess.CompletedProcess[str]:
         words = [sys.executable, "-m", "multiscalar.cli", *command.split()[1:]]
-        return subprocess.run(words, capture_output=True, text=True, timeout=240)
+        return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
 
     return run
 

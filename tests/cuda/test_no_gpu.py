@@ -10,10 +10,14 @@ import pytest
 from multiscalar import errors
 from multiscalar.cuda import driver
 
+from tests.patience import PATIENCE_S
+
 
 def run(program: str) -> str:
     """Run `program` in a fresh interpreter; a module can be hidden there without harm to this one."""
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -22,6 +22,8 @@ from multiscalar.engine.backend import Availability, Request
 from multiscalar.lab.record import Record
 from multiscalar.settings import setting
 
+from tests.patience import PATIENCE_S
+
 from . import machines
 
 HERE = Machine("cpu A", 2, "build1", "scalar", "GPU X", 132, None, "kern1")
@@ -173,12 +175,12 @@ def test_threads_with_settings_of_their_own_keep_them(policy: rules.ProfileChoos
 
     def choose(objective: str) -> set[str]:
         with ms.using(objective=objective):
-            start.wait(timeout=60)
+            start.wait(timeout=PATIENCE_S)
             return {policy.choose(request(1 << 20, batch=batch)).backend for batch in range(1, 200)}
 
     with ThreadPoolExecutor(4) as pool:
         for objective, chosen in [(name, pool.submit(choose, name)) for name in (*wanted, *wanted)]:
-            assert chosen.result(timeout=60) == {wanted[objective]}
+            assert chosen.result(timeout=PATIENCE_S) == {wanted[objective]}
 
 
 SHIPPED = sorted((Path(rules.__file__).parent / "profiles").glob("*.json"))

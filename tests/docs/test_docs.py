@@ -23,6 +23,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _BLOCK = re.compile(r"(?:<!-- (recorded|run by|not run): (.+?) -->\n+)?^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -89,7 +91,7 @@ def test_commands_run(page: Path, tmp_path: Path) -> None:
                 env={**os.environ, "PATH": path},
                 capture_output=True,
                 text=True,
-                timeout=240,
+                timeout=PATIENCE_S,
             )
             assert done.returncode == 0, f"{page.name}:{block.line}: {command}\n{done.stderr[-2000:]}"
 

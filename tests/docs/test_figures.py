@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 _TABLE = re.compile(r"<!-- made by: (.+?) -->\n+((?:\|.*\n)+)")
 
@@ -27,7 +29,9 @@ def tables() -> list[pytest.ParameterSet]:
 
 @pytest.mark.parametrize(("command", "text"), tables())
 def test_a_table_is_what_its_records_say(command: str, text: str) -> None:
-    done = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == text
 

@@ -20,6 +20,8 @@ from multiscalar.lab.peers.recipes import CargoRecipe, GoRecipe, Step
 from multiscalar.lab.peers.registry import PEERS, PeerSpec
 from typer.testing import CliRunner
 
+from tests.patience import PATIENCE_S
+
 
 @dataclass
 class ScriptRecipe:
@@ -182,7 +184,7 @@ def test_a_build_that_takes_too_long_ends_with_all_it_started(made: Path, monkey
         assert ended(int(child.read_text()))
 
 
-def ended(pid: int, limit_s: float = 30) -> bool:
+def ended(pid: int, limit_s: float = PATIENCE_S) -> bool:
     """Whether a process that was killed is gone, or waits to be reaped, within the limit: the kernel takes its time."""
     for _ in range(int(limit_s / 0.05)):
         try:

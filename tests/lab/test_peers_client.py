@@ -12,6 +12,8 @@ from multiscalar.lab.peers import Fault, FaultKind, Hello, Peer, RunAnswer, open
 from multiscalar.lab.peers.process import PeerProcess
 from multiscalar.lab.peers.protocol import parse_object, parse_run
 
+from tests.patience import PATIENCE_S
+
 from .peer_inputs import FAKES, Workload, usual, workload
 
 GOOD_RUN = {
@@ -42,7 +44,7 @@ def terms(tmp_path: Path) -> Workload:
 
 
 def load(peer: Peer, work: Workload) -> None:
-    answer = peer.load(curve=work.curve, n=work.n, points=work.points, scalars=work.scalars, limit_s=30)
+    answer = peer.load(curve=work.curve, n=work.n, points=work.points, scalars=work.scalars, limit_s=PATIENCE_S)
     assert not isinstance(answer, Fault), answer
 
 
@@ -159,17 +161,17 @@ def test_an_answer_outside_its_ranges_is_refused(change: dict[str, object]) -> N
 
 def test_junk_ends_the_peer() -> None:
     process = scripted("warning: something", json.dumps({"ok": True}))
-    first = process.ask({"do": "hello"}, 10)
+    first = process.ask({"do": "hello"}, PATIENCE_S)
     assert isinstance(first, Fault)
     assert "warning: something" in first.reason
-    assert process.ask({"do": "hello"}, 10) == first
+    assert process.ask({"do": "hello"}, PATIENCE_S) == first
 
 
 def test_a_peer_that_speaks_unasked_is_ended() -> None:
     """Its second line would be taken for the answer to the next request."""
     process = scripted('{"ok": true}\n{"ok": true, "stale": 1}')
-    assert process.ask({"do": "hello"}, 10) == {"ok": True}
-    answer = process.ask({"do": "load"}, 10)
+    assert process.ask({"do": "hello"}, PATIENCE_S) == {"ok": True}
+    answer = process.ask({"do": "load"}, PATIENCE_S)
     assert isinstance(answer, Fault)
     assert "without being asked" in answer.reason
 
@@ -185,20 +187,20 @@ def test_an_answer_without_sense_ends_the_peer() -> None:
 
 def test_an_error_of_the_peer_does_not_end_it() -> None:
     process = scripted('{"error": {"kind": "usage", "message": "no"}}', '{"ok": true}')
-    assert process.ask({"do": "load"}, 10) == Fault(FaultKind.ERROR, "no")
-    assert process.ask({"do": "hello"}, 10) == {"ok": True}
+    assert process.ask({"do": "load"}, PATIENCE_S) == Fault(FaultKind.ERROR, "no")
+    assert process.ask({"do": "hello"}, PATIENCE_S) == {"ok": True}
     process.close()
     process.close()
 
 
 def test_a_line_without_end_is_cut_off() -> None:
-    answer = scripted("@flood").ask({"do": "hello"}, 30)
+    answer = scripted("@flood").ask({"do": "hello"}, PATIENCE_S)
     assert isinstance(answer, Fault)
     assert "without the end of a line" in answer.reason
 
 
 def test_an_exit_code_is_named() -> None:
-    assert scripted("@leave:3").ask({"do": "hello"}, 10) == Fault(FaultKind.CRASHED, "exited with 3")
+    assert scripted("@leave:3").ask({"do": "hello"}, PATIENCE_S) == Fault(FaultKind.CRASHED, "exited with 3")
 
 
 def test_a_missing_program_is_unavailable() -> None:

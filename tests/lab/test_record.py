@@ -31,6 +31,8 @@ from multiscalar.lab.stories.cutoff import cutoff_text, find_cutoff, series
 from multiscalar.lab.stories.stability import stability_advice, stability_table
 from multiscalar.lab.subject import Evidence, Sample
 
+from tests.patience import PATIENCE_S
+
 from . import stories
 from .fakes import Failing, Fake
 
@@ -187,7 +189,7 @@ def test_a_user_without_a_home_can_record():
         "from multiscalar.lab.record import Record",
         "Record().append('cell', cell='c', path='p', place='cpu', labels={'n': 1}, subject={'build': '/x'})",
     ]
-    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
 
 

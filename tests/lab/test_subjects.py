@@ -23,13 +23,15 @@ from multiscalar.lab.treatments.catalogue import Patient
 from multiscalar.lab.treatments.outcome import Outcome, Spread, judge_treatment, spread_of
 from multiscalar.lab.treatments.wrappers import KeptAlive
 
+from tests.patience import PATIENCE_S
+
 from .fakes import Fake, plain_case
 from .peer_inputs import FAKES
 
 CASE = Question(curve="bn254", n=5, scope=Scope.RESIDENT_BASES, threads=1)
 
 
-def fake(name, limit_s=20.0, place=Place.CPU):
+def fake(name, limit_s=PATIENCE_S, place=Place.CPU):
     command = [sys.executable, str(FAKES / f"{name}.py")]
     return ProgramSubject(name, lambda threads: open_program(command), place=place, limit_s=limit_s)
 
@@ -161,7 +163,7 @@ def test_a_cure_that_fails_is_not_taken_for_one_that_did_nothing(run):
 
     class Slow(Fake):
         def take(self, count, warmups):
-            assert beaten.wait(60)
+            assert beaten.wait(PATIENCE_S)
             return super().take(count, warmups)
 
     (row,) = rows(run(KeptAlive(Slow(), "keep-alive", pulse)))

@@ -15,6 +15,8 @@ from multiscalar.lab.telemetry.host import HostSampler
 from multiscalar.lab.telemetry.nvml import Device, open_device
 from multiscalar.lab.telemetry.sampler import Sampler
 
+from tests.patience import PATIENCE_S
+
 
 class NVMLError(Exception):
     pass
@@ -161,7 +163,7 @@ def test_our_own_work_is_not_others():
 def test_sampler_reads_in_the_background_and_drains():
     device = Device(FakeNvml(nvmlDeviceGetClockInfo=900), "h")
     with Sampler(device, period_s=0.005) as sampler:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         readings = []
         while len(readings) < 3 and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -209,7 +211,7 @@ def test_the_sampler_outlives_a_reading_that_fails(monkeypatch):
 
     monkeypatch.setattr(sampler, "_read", failing)
     with sampler:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while not (readings := sampler.drain()) and sampler._thread.is_alive() and time.monotonic() < deadline:
             time.sleep(0.005)
     assert readings

@@ -25,6 +25,7 @@ __all__ = ["PeerProcess"]
 
 MAX_LINE = 8 << 20
 _LOG_TAIL = 4096
+_DEATH_S = 10.0  # a busy machine takes its time between closing a program's pipes and ending it
 
 
 class PeerProcess:
@@ -120,7 +121,7 @@ class PeerProcess:
     def _death(self) -> Fault:
         """The pipe is closed: how the process ended and what it said last."""
         try:
-            code = self._process.wait(timeout=2)
+            code = self._process.wait(timeout=_DEATH_S)
         except subprocess.TimeoutExpired:
             return Fault(FaultKind.CRASHED, "closed its output and lives on")
         how = f"died of {_signal_name(-code)}" if code < 0 else f"exited with {code}"
