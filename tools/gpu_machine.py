@@ -104,9 +104,10 @@ class Session:
             file.write(words)
 
     def _note(self, done: Done) -> int:
-        self.done.append(done)
-        print(f"{done.stage:9} {done.name}: exit {done.code}, {done.seconds:.0f} s  {done.last}", flush=True)
-        self.write()
+        with self._keeping:  # two that end at once would write one archive
+            self.done.append(done)
+            print(f"{done.stage:9} {done.name}: exit {done.code}, {done.seconds:.0f} s  {done.last}", flush=True)
+            self.write()
         return done.code
 
     def side_by_side(self, commands: Sequence[Callable[[], int]]) -> None:
@@ -333,7 +334,7 @@ def install(wheels: Path, site: Path, texts: str) -> None:
 def missing(environment: dict[str, str]) -> str:
     """Why there is no GPU to work on; empty if there is one."""
     program = "from multiscalar.cuda import device, program; print(device.unavailable() or '')"
-    asked = subprocess.run([PYTHON, "-c", program], env=environment, capture_output=True, text=True, timeout=60)
+    asked = subprocess.run([PYTHON, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
     lines = (asked.stdout + asked.stderr).strip().splitlines()
     return lines[-1] if asked.returncode or asked.stdout.strip() else ""
 

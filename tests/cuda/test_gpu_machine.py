@@ -8,23 +8,29 @@ import subprocess
 import sys
 import tarfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import multiscalar as ms
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks")]
 import gpu_figures  # noqa: E402
 import gpu_machine  # noqa: E402
 
+TURNS = range(1, 7)  # side by side: they end at about the same time, and each writes the summary
 
-def session(tmp_path: Path, seconds: float = 60.0) -> gpu_machine.Session:
+
+def session(tmp_path: Path, seconds: float = PATIENCE_S) -> gpu_machine.Session:
     out, logs = tmp_path / "out", tmp_path / "logs"
     out.mkdir()
     logs.mkdir()
-    return gpu_machine.Session(out, time.monotonic() + seconds, dict(os.environ), logs)
+    unbuffered = {**os.environ, "PYTHONUNBUFFERED": "1"}  # so that programs side by side write line by line, or less
+    return gpu_machine.Session(out, time.monotonic() + seconds, unbuffered, logs)
 
 
 def python(program: str) -> list[str]:
@@ -35,16 +41,17 @@ def test_a_stage_that_fails_or_hangs_takes_nothing_along(tmp_path: Path) -> None
     made = session(tmp_path)
 
     def hangs(at: gpu_machine.Session) -> None:
-        at.run("hangs", "sleep", python("import time; print('asleep', flush=True); time.sleep(60)"), 5)
+        at.run("hangs", "sleep", ["sh", "-c", "echo asleep; exec sleep 600"], 5)  # a shell is up at once
 
     def breaks(at: gpu_machine.Session) -> None:
         at.run("breaks", "tool", ["a-tool-that-is-not-installed"], 5)
 
     def works(at: gpu_machine.Session) -> None:
-        at.side_by_side(
-            [lambda k=k: at.run("works", f"turn-{k}", python(f"print({k})"), 20, keep="lines.txt") for k in (1, 2)]
-        )
-        at.run("works", "place", python(f"print({str(ROOT)!r}); raise SystemExit(7)"), 20)
+        def turn(k: int) -> Callable[[], int]:
+            return lambda: at.run("works", f"turn-{k}", python(f"print({k})"), PATIENCE_S, keep="lines.txt")
+
+        at.side_by_side([turn(k) for k in TURNS])
+        at.run("works", "place", python(f"print({str(ROOT)!r}); raise SystemExit(7)"), PATIENCE_S)
 
     stages = {"hangs": hangs, "breaks": breaks, "works": works}
     assert gpu_machine.perform(made, tuple(stages), stages) == 3
@@ -53,11 +60,10 @@ def test_a_stage_that_fails_or_hangs_takes_nothing_along(tmp_path: Path) -> None
     assert codes == {
         ("hangs", "sleep"): 124,
         ("breaks", "stage"): 126,
-        ("works", "turn-1"): 0,
-        ("works", "turn-2"): 0,
+        **{("works", f"turn-{k}"): 0 for k in TURNS},
         ("works", "place"): 7,
     }
-    assert sorted((made.out / "lines.txt").read_text().split()) == ["1", "2"]
+    assert sorted((made.out / "lines.txt").read_text().split()) == [str(k) for k in TURNS]
     assert len(list(made.out.iterdir())) <= 8
     with tarfile.open(made.out / "logs.tar.gz") as archive:
         texts = [archive.extractfile(member).read().decode() for member in archive.getmembers()]  # type: ignore[union-attr]
@@ -77,7 +83,7 @@ def test_without_a_gpu_it_says_so(tmp_path: Path) -> None:
     if device.unavailable() is None:
         pytest.skip("a GPU is here")
     command = [sys.executable, "tools/gpu_machine.py", "--out", str(tmp_path / "out")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 3
     assert done.stderr.startswith("no GPU to work on: ")
     assert not (tmp_path / "out").exists()
@@ -111,7 +117,7 @@ def test_the_figures_on_the_shim(shim: Any, monkeypatch: pytest.MonkeyPatch) -> 
         "host inputs": lambda b: gpu_figures.host_inputs(b, (4, 1 << 20)),
     }
     monkeypatch.setattr(gpu_figures, "FIGURES", small)
-    facts = list(gpu_figures.figures([bench], list(small), 60.0))
+    facts = list(gpu_figures.figures([bench], list(small), PATIENCE_S))
     assert [fact["error"] for fact in facts if "error" in fact] == ["RuntimeError: broken on purpose"]
     assert all(fact["ok"] for fact in facts if "error" not in fact)
     assert {fact["figure"] for fact in facts} == set(small)
