@@ -1,4 +1,4 @@
-"""For every test: settings and profiles of the user play no part, and random examples are the same each time."""
+"""For every test: settings, profiles and terminal of the user play no part, random examples are the same each time."""
 
 from __future__ import annotations
 
@@ -14,6 +14,18 @@ _KEPT = ("MULTISCALAR_CACHE_DIR", "MULTISCALAR_SRS_DIR", "MULTISCALAR_PEER_")
 
 for _name in [name for name in os.environ if name.startswith("MULTISCALAR_") and not name.startswith(_KEPT)]:
     del os.environ[_name]
+
+# What programs print is up to them: not to a terminal's colours and width, to a CI's, or to an interpreter told to
+# buffer nothing, to warn of everything, or to say more when it dies. Tests that are about one of these set it.
+_STEERING = (
+    *("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "PY_COLORS", "GITHUB_ACTIONS", "TERMINAL_WIDTH"),
+    *("TTY_COMPATIBLE", "TTY_INTERACTIVE", "LINES", "MPLBACKEND", "MSM_"),
+    *("PYTHONUNBUFFERED", "PYTHONFAULTHANDLER", "PYTHONDEVMODE", "PYTHONWARNINGS", "PYTHONVERBOSE", "PYTHONINSPECT"),
+    *("PYTHONOPTIMIZE", "PYTHONIOENCODING", "PYTHONTRACEMALLOC", "PYTHONPROFILEIMPORTTIME", "PYTHONMALLOCSTATS"),
+)
+for _name in [name for name in os.environ if name.startswith(_STEERING)]:
+    del os.environ[_name]
+os.environ["COLUMNS"] = "100"
 
 # A shell that starts the tests in the background has SIGINT ignored, and programs started here would ignore it too.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
