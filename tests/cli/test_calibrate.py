@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import log2
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from multiscalar.cli import main, metering
 from multiscalar.cli.calibrate import _profile
 from multiscalar.cli.metering import LabMeter, first_calls, restless
 from multiscalar.cli.session import begin
+from multiscalar.dispatch import calibrate as dispatching
 from multiscalar.dispatch.agreement import Found, compare, found_in
 from multiscalar.dispatch.calibrate import Grid, NotAttested, NotMeasured, Outcome, calibrate
 from multiscalar.dispatch.profile import Series, from_json, to_json
@@ -62,6 +64,12 @@ class Formula:
 
     def close(self) -> None:
         self.inputs = None
+
+
+@pytest.fixture(autouse=True)
+def _still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A formula takes no time: no budget ends before all is measured, however busy the machine."""
+    monkeypatch.setattr(dispatching, "time", SimpleNamespace(monotonic=lambda: 0.0))
 
 
 def make(**of_the_card: Any) -> Any:

@@ -21,6 +21,12 @@ SERIES = Series("bls12-377", "cpu")
 GRID = Grid(low=1 << 6, high=1 << 20, hold_out=44)
 
 
+@pytest.fixture(autouse=True)
+def _still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A modelled machine takes no time: a budget is spent only where a test moves the clock."""
+    monkeypatch.setattr(calibrating, "time", SimpleNamespace(monotonic=lambda: 0.0))
+
+
 def run(machine: Modelled, grid: Grid = GRID, gpu: bool = True):  # type: ignore[no-untyped-def]
     return calibrate(machine, SERIES, grid=grid, budget_s=60, gpu=gpu)
 

@@ -21,6 +21,8 @@ from multiscalar import jsontext
 from multiscalar.dispatch import store
 from multiscalar.dispatch.profile import Machine, ProfileError, Series, from_json, to_json
 
+from tests.patience import PATIENCE_S
+
 from . import machines
 
 HERE = Machine("cpu A", 2, "build1", "scalar", "GPU X", 132, None, "kern1", {"driver": "13.0"})
@@ -43,17 +45,20 @@ def test_round_trip() -> None:
     assert once.id == from_json(to_json(once), "elsewhere").id
 
 
+WHOLE = to_json(profile())
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_hostile_text_is_an_error_and_nothing_else(data: st.DataObject) -> None:
-    body = json.loads(to_json(profile()))
-    junk = st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-        max_leaves=8,
-    )
+    body = json.loads(WHOLE)
     target = data.draw(st.sampled_from([body, body["machine"], body["series"][0], body["series"][0]["points"][0]]))
-    target[data.draw(st.sampled_from(sorted(target)))] = data.draw(junk)
+    target[data.draw(st.sampled_from(sorted(target)))] = data.draw(JUNK)
     text = json.dumps(body)
     with contextlib.suppress(ProfileError):
         from_json(text, "a test")
@@ -206,7 +211,7 @@ def test_two_calibrations_at_once_lose_nothing() -> None:
         for worker in workers:
             worker.start()
         for worker in workers:
-            worker.join(60)
+            worker.join(PATIENCE_S)
         assert all(worker.exitcode == 0 for worker in workers)
         found = store.find(HERE)
         assert found is not None
