@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from multiscalar import varuna
 from multiscalar.errors import CircuitError, InputError, LengthError, OptionError, ScalarRangeError, SrsError
 from multiscalar.varuna import points, scalars, srs, workloads
-from multiscalar.varuna.keys import ProvingKey
+from multiscalar.varuna.keys import ProvingKey, VerifyingKey
 from multiscalar.varuna.proof import Proof
 from multiscalar.varuna.r1cs import Assignment, R1cs
 from multiscalar.varuna.scalars import MODULUS
@@ -54,14 +55,14 @@ def test_every_altered_message_is_refused(seeded_srs: Srs, small: Small, small_k
     changes["sigmas"] = (((proof.sigmas[0][0][0] ^ 1, *proof.sigmas[0][0][1:]),),)
     changes["sums"] = ((proof.sums[0][0] ^ 1, *proof.sums[0][1:]),)
     for change in (
-        dataclasses.replace(opening, witness=moved(opening.witness)),
-        dataclasses.replace(opening, blinding=(opening.blinding or 0) ^ 1),
+        replace(opening, witness=moved(opening.witness)),
+        replace(opening, blinding=(opening.blinding or 0) ^ 1),
     ):
-        altered = dataclasses.replace(proof, openings=(proof.openings[0], change, proof.openings[2]))
+        altered = replace(proof, openings=(proof.openings[0], change, proof.openings[2]))
         assert not varuna.verify(seeded_srs, small_key.verifying, small[1].public, altered)
     assert varuna.verify(seeded_srs, small_key.verifying, small[1].public, proof)
     for name, value in changes.items():
-        altered = dataclasses.replace(proof, **{name: value})  # type: ignore[arg-type]
+        altered = replace(proof, **{name: value})  # type: ignore[arg-type]
         assert not varuna.verify(seeded_srs, small_key.verifying, small[1].public, altered), name
 
 
@@ -76,7 +77,7 @@ def test_altered_inputs_keys_and_setups_are_refused(
         altered[i] = (altered[i] + 1) % MODULUS
         assert not varuna.verify(seeded_srs, key, altered, proof)
     rows = key.commitments[::-1].copy()
-    assert not varuna.verify(seeded_srs, dataclasses.replace(key, commitments=rows), inputs, proof)
+    assert not varuna.verify(seeded_srs, replace(key, commitments=rows), inputs, proof)
     assert not varuna.verify(srs.seeded(300, 2, warn=False), key, inputs, proof)
     with pytest.raises(LengthError, match="5 public inputs"):
         varuna.verify(seeded_srs, key, [*inputs, 0], proof)
@@ -108,6 +109,40 @@ def test_a_statement_has_one_form(seeded_srs: Srs, small: Small, small_key: Prov
     assert varuna.verify(seeded_srs, small_key.verifying, inputs, proof, version="V3")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="v9"):
         varuna.verify(seeded_srs, small_key.verifying, inputs, proof, version="v9")  # type: ignore[arg-type]
+
+
+def altered_keys(key: VerifyingKey) -> Iterator[tuple[str, VerifyingKey, bool]]:
+    """What was altered, the key, and whether that leaves all domains and commitments as they were."""
+    info = key.info
+    for step in (-1, 1):
+        yield "variables", replace(key, info=replace(info, variables=info.variables + step)), True
+        yield "rows", replace(key, info=replace(info, constraints=info.constraints + step)), True
+        for m in range(3):
+            entries = tuple(count + step * (i == m) for i, count in enumerate(info.entries))
+            yield f"entries {m}", replace(key, info=replace(info, entries=entries)), True  # type: ignore[arg-type]
+    yield "id", replace(key, id=bytes(32)), True
+    yield "domain of publics", replace(key, info=replace(info, public=2 * info.public)), False
+    yield "domain of variables", replace(key, info=replace(info, variables=2 * info.variables)), False
+    yield "domain of rows", replace(key, info=replace(info, constraints=2 * info.constraints)), False
+    yield "domain of A", replace(key, info=replace(info, entries=(64, *info.entries[1:]))), False
+    for i in range(12):
+        rows = key.commitments.copy()
+        rows[i] = points.negated(rows[i : i + 1])[0]
+        yield f"commitment {i}", replace(key, commitments=rows), False
+
+
+def test_a_key_is_its_commitments_and_domains(
+    seeded_srs: Srs, small: Small, small_key: ProvingKey, proof: Proof
+) -> None:
+    """Counts within a domain and the id are in no equation: whoever needs them checks the key, not the proof."""
+    certificate = varuna.certify(small_key)
+    for what, key, same in altered_keys(small_key.verifying):
+        assert varuna.verify(seeded_srs, key, small[1].public, proof) is same, what
+        if what.startswith("commitment"):
+            assert not varuna.check_certificate(seeded_srs, small[0], key, certificate), what
+        else:
+            with pytest.raises(CircuitError, match="numbers or id differ"):
+                varuna.check_certificate(seeded_srs, small[0], key, certificate)
 
 
 def test_input_0_is_the_constant(small: Small, small_key: ProvingKey) -> None:
@@ -173,7 +208,7 @@ def test_certificates(small: Small, small_key: ProvingKey, seeded_srs: Srs) -> N
     assert varuna.check_certificate(seeded_srs, small[0], small_key.verifying, certificate)
     rows = small_key.verifying.commitments.copy()
     rows[[0, 1]] = rows[[3, 4]]
-    wrong = dataclasses.replace(small_key.verifying, commitments=rows)
+    wrong = replace(small_key.verifying, commitments=rows)
     assert not varuna.check_certificate(seeded_srs, small[0], wrong, certificate)
     with pytest.raises(CircuitError, match="another circuit"):
         varuna.check_certificate(seeded_srs, workloads.test_circuit(2, 20, 25, 1)[0], small_key.verifying, certificate)

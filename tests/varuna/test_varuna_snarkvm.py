@@ -15,6 +15,7 @@ from multiscalar.varuna.srs import Srs
 from multiscalar.varuna.version import Version
 
 from .snarkvm_oracle import SnarkVm
+from .test_varuna_proofs import altered_keys
 
 VERSIONS = list(Version)
 
@@ -90,6 +91,16 @@ def test_batch_of_two_circuits_and_three_instances(
         assert len(ours.to_bytes()) == 468 + 344 * 2 + 144 * 3
     else:
         assert theirs.to_bytes() == ours.to_bytes()
+
+
+def test_altered_keys_get_the_same_answer(snarkvm: SnarkVm, public_srs: Srs) -> None:
+    """Both take a key whose id or counts differ within the same domains, and refuse other domains and commitments."""
+    circuit, assignment = CIRCUITS["test"]()
+    made = varuna.setup(circuit, public_srs)
+    proof, public = varuna.prove(made, assignment), inputs(assignment)
+    for what, key, same in altered_keys(made.verifying):
+        assert varuna.verify(public_srs, key, public, proof) is same, what
+        assert snarkvm.accepts([key.to_bytes()], [[public]], proof.to_bytes(), Version.V3) is same, what
 
 
 def test_certificates_agree(snarkvm: SnarkVm, public_srs: Srs) -> None:

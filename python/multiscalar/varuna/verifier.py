@@ -51,7 +51,12 @@ def _vector(inputs: Sequence[int] | Vector) -> Vector:
 def verify(
     srs: Srs, key: VerifyingKey, inputs: Sequence[int] | Vector, proof: Proof, *, version: Version = Version.V3
 ) -> bool:
-    """Whether `proof` shows a witness of the circuit for these public inputs (the leading 1 included)."""
+    """Whether `proof` shows a witness of the circuit for these public inputs (the leading 1 included).
+
+    The circuit is the one that the key's twelve commitments and its domains say. The id and the exact counts within a
+    domain enter no equation and no challenge: a key altered there verifies as before, here and in snarkVM 4.12 alike.
+    Take keys from whom you trust, or hold them to the circuit: `check_certificate`, or `setup` and compare.
+    """
     return verify_batch(srs, [(key, [inputs])], proof, version=version)
 
 
