@@ -262,6 +262,7 @@ class Lane:
     def wait(self) -> None:
         """Until all that was submitted is done."""
         self.runtime.synchronize(self.stream)
+        self.staging.rewind()
 
     def read(self, answer: Answer) -> bytes:
         """An answer that has arrived: status words, then sums."""

@@ -23,6 +23,7 @@ IN_PLACE_BYTES: Final = 256 << 10  # up to here a kernel reads the host's memory
 SLOT_BYTES: Final = 8 << 20  # large enough for the link's full rate and to keep all threads busy
 SLOTS: Final = 4
 PIN_MATTERS: Final = 256 << 10  # below this asking costs as much as staging
+ALONE_BYTES: Final = 1 << 20  # up to here waking other threads takes as long as copying
 
 
 class Staging:
@@ -33,6 +34,7 @@ class Staging:
         self._small: Bytes | None = None
         self._small_address = 0
         self._points: Bytes | None = None
+        self._points_address = 0
         self._lengths: Bytes | None = None
         self._slots: list[tuple[Bytes, Any]] = []
         self._turn = 0
@@ -55,9 +57,9 @@ class Staging:
         """The same for the points of a call, beside its scalars."""
         if self._points is None:
             self._points = self._runtime.pinned(IN_PLACE_BYTES)
-        address = int(self._points.ctypes.data)
-        ctypes.memmove(address, source.host_address, source.size)
-        return address
+            self._points_address = int(self._points.ctypes.data)
+        ctypes.memmove(self._points_address, source.host_address, source.size)
+        return self._points_address
 
     def lengths(self, values: NDArray[np.uint32]) -> int:
         """The same for the lengths of the vectors of a batch."""
@@ -65,6 +67,10 @@ class Staging:
             self._lengths = self._runtime.pinned(max(4096, 2 * values.nbytes))
         self._lengths[: values.nbytes] = values.view(np.uint8)
         return int(self._lengths.ctypes.data)
+
+    def rewind(self) -> None:
+        """Nothing is under way any more: the next call begins with the slot that is in the caches."""
+        self._turn = 0
 
     def is_pinned(self, source: Operand) -> bool:
         """Whether the device can fetch this host operand as it lies."""
@@ -90,12 +96,11 @@ class Staging:
         size = stride * (len(rows) - 1) + rows[-1].size
         if not size:
             return
-        if len(self._slots) < SLOTS:
+        if self._turn == len(self._slots):
             self._slots.append((self._runtime.pinned(SLOT_BYTES), self._runtime.event()))
-            self._turn = len(self._slots) - 1
         slot, free = self._slots[self._turn]
         self._turn = (self._turn + 1) % SLOTS
         self._runtime.wait_host(free)  # an event that was never recorded counts as past
-        _core.gather(slot[:size], rows, max(stride, 1), 0)
+        _core.gather(slot[:size], rows, max(stride, 1), 1 if size <= ALONE_BYTES else 0)
         self._runtime.copy_in(target, int(slot.ctypes.data), size, stream)
         self._runtime.record(free, stream)
