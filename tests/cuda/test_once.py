@@ -38,12 +38,14 @@ def pinned(runtime: Any, array: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [2**16, 2**20, 2**24, 2**24 - 12345, 3 * 2**23 + 1])
 @pytest.mark.parametrize("curve", [CurveShape("bn254", 8, 254, 128), CurveShape("bls12-377", 12, 253, 127)])
-def test_parts_grow_and_are_all_of_it(curve: CurveShape, n: int) -> None:
-    terms = overlap.parts(Shape(curve=curve, n=n), DeviceShape(132), None, 8 * curve.limbs + 32)
+@pytest.mark.parametrize("link", [overlap.LINK_BYTES_PER_US, overlap.RING_BYTES_PER_US, 3e3])
+def test_parts_are_all_of_it(curve: CurveShape, n: int, link: float) -> None:
+    terms = overlap.parts(Shape(curve=curve, n=n), DeviceShape(132), None, 8 * curve.limbs + 32, link)
     assert sum(terms) == n
     assert all(some % 128 == 0 for some in terms[:-1])
     assert 1 <= len(terms) <= ANSWERS
-    assert terms[0] <= terms[-1]
+    if link == overlap.LINK_BYTES_PER_US:
+        assert terms[0] <= terms[-1]
     if n == 2**16 or n >= 2**24 - 12345:
         assert (len(terms) == 1) == (n == 2**16), "one part where there is little to hide"
 
@@ -219,6 +221,11 @@ def test_operands_on_either_side(shim: Any, in_parts: None, eager: bool) -> None
     for left, right in sides:
         for _ in range(2):
             assert ms.msm(left, right, curve=curve, backend="cuda") == expected
+    high = scalars.data.copy()
+    high[N - 1] = 2**64 - 1
+    with pytest.raises(ms.errors.ScalarRangeError) as range_:
+        ms.msm(points, OnDevice(high), curve=curve, backend="cuda")
+    assert range_.value.index == N - 1
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.uint64])

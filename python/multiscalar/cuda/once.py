@@ -25,7 +25,7 @@ from .lane import Planned, in_line
 from .layout import lay_out
 from .operand import Operand, point_operand, scalar_operand
 from .outcomes import added, answered, nothing
-from .overlap import parts
+from .overlap import LINK_BYTES_PER_US, RING_BYTES_PER_US, parts
 from .records import lay_out_table, table_bytes
 from .result import first_bad
 from .running import Source, Task, break_off, source_of, start
@@ -116,13 +116,13 @@ class _Call:
         scalars = self._scalars if whole else self._scalars.part(first, terms)
         with lane.lock, self._kernels.runtime.current():
             started = time.perf_counter_ns()
-            source, table = source_of([scalars], terms), 0
+            source, link, table = source_of([scalars], terms), self._link(points), 0
             try:
-                course = self._course(points, scalars, source)
+                course = self._course(points, scalars, source, link)
                 table = course.table_bytes
                 if points.data is None:
                     lane.follow(points.producer)
-                tasks = [self._submit(part, points, scalars, source) for part in course.parts]
+                tasks = [self._submit(part, points, scalars, source, link) for part in course.parts]
                 lane.wait()
             except BaseException as error:
                 break_off(self._kernels, error, table)
@@ -138,13 +138,20 @@ class _Call:
                 raise off_curve(self._given, first + part.first + bad)
         total: Outcome | None = None
         for task, answer, spent in zip(tasks, answers, phases, strict=True):
-            (one,) = answered(self._kernels, task, answer, spent, self._options, started)
+            before = first + task.work.first
+            (one,) = answered(self._kernels, task, answer, spent, self._options, started, before=before)
             started = time.perf_counter_ns()
             total = one if total is None else added(self._kernels.curve, total, one)
         assert total is not None
         return total
 
-    def _submit(self, part: Part, points: Operand, scalars: Operand, source: Source) -> Task:
+    def _link(self, points: Operand) -> float:
+        """How fast points are sent, in bytes a microsecond; 0 for those that the kernels read where they are."""
+        if points.data is None or points.size <= IN_PLACE_BYTES:
+            return 0.0
+        return LINK_BYTES_PER_US if self._lane.staging.is_pinned(points) else RING_BYTES_PER_US
+
+    def _submit(self, part: Part, points: Operand, scalars: Operand, source: Source, link: float) -> Task:
         """Everything of one part, up to its answer on the host."""
         lane, runtime = self._lane, self._kernels.runtime
         if part.terms != scalars.count:
@@ -157,7 +164,7 @@ class _Call:
             place = points.pointer if points.data is None else lane.staging.points(points)
             part.convert.move("points", place)
             part.convert(lane.stream)
-        elif lane.staging.is_pinned(points):
+        elif link == LINK_BYTES_PER_US:
             place = points.host_address
             for arrival in part.arrivals:
                 size = arrival.terms * points.item_bytes
@@ -181,25 +188,24 @@ class _Call:
 
     # --- plans ----------------------------------------------------------------------------------
 
-    def _course(self, points: Operand, scalars: Operand, source: Source) -> Course:
+    def _course(self, points: Operand, scalars: Operand, source: Source, link: float) -> Course:
         """What this shape of call needs. A repeated call finds it by a few numbers."""
-        sent = points.data is not None and points.size > IN_PLACE_BYTES
         key = (
-            "once", self._kernels.curve.name, points.count, points.montgomery, points.data is None, sent, self._check,
+            "once", self._kernels.curve.name, points.count, points.montgomery, points.data is None, link, self._check,
             self._subgroup, scalars.item_bytes, scalars.montgomery, scalars.data is None, source.inbox,
             self._options.window, self._options.path,
         )  # fmt: skip
-        return self._lane.known(key) or self._lane.keep(key, self._new_course(points, scalars, source, sent))
+        return self._lane.known(key) or self._lane.keep(key, self._new_course(points, scalars, source, link))
 
-    def _new_course(self, points: Operand, scalars: Operand, source: Source, sent: bool) -> Course:
+    def _new_course(self, points: Operand, scalars: Operand, source: Source, link: float) -> Course:
         """Lay all parts out, with as many windows at a time as there is memory for."""
         device, path = self._kernels.device_shape, self._options.path
-        shapes = self._shapes(points, scalars, source, sent)
+        shapes = self._shapes(points, scalars, source, link)
         tunings = [tune(shape, device, windows=self._windows(shape), path=path) for shape in shapes]
         while True:
             layouts = [lay_out(shape, tuning, device) for shape, tuning in zip(shapes, tunings, strict=True)]
             try:
-                return self._placed(layouts, points, scalars, source, sent)
+                return self._placed(layouts, points, scalars, source, link > 0)
             except OutOfMemoryError:
                 fewer = [fewer_sets(shape, tuning) for shape, tuning in zip(shapes, tunings, strict=True)]
                 if not any(fewer):
@@ -209,7 +215,7 @@ class _Call:
     def _windows(self, shape: Shape) -> int:
         return divide_up(shape.bits, self._options.window) if self._options.window else 0
 
-    def _shapes(self, points: Operand, scalars: Operand, source: Source, sent: bool) -> list[Shape]:
+    def _shapes(self, points: Operand, scalars: Operand, source: Source, link: float) -> list[Shape]:
         """The shape of each part: more than one if points are sent, and waiting for all of them would show."""
         curve = self._kernels.curve_shape
         whole = Shape(
@@ -217,9 +223,9 @@ class _Call:
             subgroup=self._subgroup,
         )  # fmt: skip
         terms = [points.count]
-        if sent and not self._options.window and (source.inbox or source.pointer):
+        if link and not self._options.window and (source.inbox or source.pointer):
             each = points.item_bytes + (0 if scalars.data is None else scalars.item_bytes)
-            terms = parts(whole, self._kernels.device_shape, self._options.path, each)
+            terms = parts(whole, self._kernels.device_shape, self._options.path, each, link)
         return [replace(whole, n=n, endomorphism=self._subgroup and use_endomorphism(curve, n)) for n in terms]
 
     def _placed(self, layouts: list[Layout], points: Operand, scalars: Operand, source: Source, sent: bool) -> Course:

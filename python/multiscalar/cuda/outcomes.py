@@ -26,15 +26,16 @@ def answered(
     options: MsmOptions,
     started: int,
     factor: int = 1,
+    before: int = 0,
 ) -> list[Outcome]:
-    """What the answer of one piece of work says, for each of its vectors.
+    """What the answer of one piece of work says, for each of its vectors; `before` terms of the call precede it.
 
     Errors: `ScalarRangeError` for a scalar >= r, unless `options.reduce`.
     """
     work, planned = task.work, task.planned
     bad = None if options.reduce else first_bad(answer, 0)
     if bad is not None:
-        raise out_of_range(work.vectors, bad)
+        raise out_of_range(work.vectors, before + bad)
     width = 3 * kernels.curve_shape.coordinate_bytes * len(work.operands)
     sums = decode(answer[STATUS_BYTES : STATUS_BYTES + width], kernels.curve)
     run = RunInfo(

@@ -19,6 +19,7 @@ from .tune import tune, use_endomorphism
 from .tuning import estimate
 
 LINK_BYTES_PER_US: Final = 50e3  # page-locked memory over PCI Express 5; a slower link gains more from the same cut
+RING_BYTES_PER_US: Final = 30e3  # pageable memory through the ring of slots: assumed, the host's threads set it
 SMALLEST_BYTES: Final = 64 << 20  # of scalars alone: below this there is nothing to gain
 SMALLEST_CALL_BYTES: Final = 32 << 20  # of points and scalars
 SHARES: Final = (16, 8, 5, 4)  # the first part is one of this many
@@ -65,8 +66,9 @@ def _times(shape: Shape, device: DeviceShape, windows: int, path: str | None, n:
     return n * shape.scalar_bytes / LINK_BYTES_PER_US, cost.digits, cost.total
 
 
-def parts(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int) -> list[int]:
-    """Terms of each part, in order, of one sum of `shape` whose data, `term_bytes` a term, all come from the host.
+def parts(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int, link: float) -> list[int]:
+    """Terms of each part, in order, of one sum of `shape` whose data, `term_bytes` a term, all come from the host at
+    `link` bytes a microsecond.
 
     `shape.endomorphism` is left open: a part's table has it as far as `use_endomorphism` goes.
     """
@@ -74,13 +76,13 @@ def parts(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int) 
     if n * term_bytes < SMALLEST_CALL_BYTES:
         return [n]
     low = max(0, n.bit_length() - 3)
-    found = _ends(replace(shape, n=n >> low << low), device, path, term_bytes)
+    found = _ends(replace(shape, n=n >> low << low), device, path, term_bytes / link)
     ends = [*(n * cells // CELLS // PART_UNIT * PART_UNIT for cells in found[:-1]), n]
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
 
 @lru_cache(maxsize=64)
-def _ends(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int) -> tuple[int, ...]:
+def _ends(shape: Shape, device: DeviceShape, path: str | None, term_us: float) -> tuple[int, ...]:
     """Where the parts end, in cells.
 
     The link is never idle, so what has arrived when depends on nothing else: for each end, the best start of the part
@@ -94,7 +96,7 @@ def _ends(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int) 
         return marks[k] * float((cells / (1 << k)) ** slope)
 
     def arrived(cells: int) -> float:
-        return shape.n * cells / CELLS * term_bytes / LINK_BYTES_PER_US
+        return shape.n * cells / CELLS * term_us
 
     # done[k][i]: the first i cells in at most k + 1 parts, as time and the end of the part before the last one.
     done = [[(arrived(i) + work(i) if i else 0.0, 0) for i in range(CELLS + 1)]]
