@@ -135,6 +135,11 @@ def test_every_point_is_checked_for_the_subgroup_where_that_is_asked(shim: Any, 
     with pytest.raises(ms.errors.NotInSubgroupError) as refused:
         ms.msm(wrong, scalars, curve=curve, check="subgroup", backend="cuda")
     assert refused.value.index == N - 1
+    for call in (ms.msm, lambda points, _, **options: ms.Bases(points, **options)):
+        with pytest.raises(ms.errors.NotInSubgroupError) as refused:
+            call(OnDevice(wrong), scalars, curve=curve, check="subgroup", backend="cuda")
+        assert refused.value.index == N - 1
+    assert ms.msm(OnDevice(points.data), scalars, curve=curve, check="subgroup", backend="cuda") == expected
     bn254 = ms.curve("bn254")
     points, scalars, expected = inputs("bn254", N)
     assert ms.msm(points.data, scalars, curve=bn254, check="subgroup", backend="cuda") == expected

@@ -79,7 +79,7 @@ def sum_once(kernels: Kernels, points: PointArray | DeviceArray, scalars: Vector
     """sum s_i P_i. Lengths are equal. Errors: those of `Table.fill` for the points, then those of `DeviceBases.msm`."""
     if len(scalars) == 0:
         return nothing(kernels.curve, kernels.device_name)
-    call = _Call(kernels, points, scalars, left_to_check(points), options)
+    call = _Call(kernels, points, scalars, left_to_check(kernels, points), options)
     return call.within_memory(0, len(scalars), max(SMALLEST_PART, len(scalars) >> MOST_HALVINGS))
 
 

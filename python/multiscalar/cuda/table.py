@@ -12,6 +12,9 @@ import contextlib
 import weakref
 from dataclasses import dataclass
 
+import numpy as np
+
+from .. import memory
 from ..arrays import Check, DeviceArray, PointArray
 from ..curves import Curve
 from ..errors import NotOnCurveError
@@ -63,7 +66,7 @@ class Table:
 
         Errors: `CoordinateRangeError`, `NotOnCurveError`, `NotInSubgroupError` with the index.
         """
-        wanted = left_to_check(points)
+        wanted = left_to_check(self.kernels, points)
         source = point_operand(points)
         lane = self.kernels.lane
         with lane.lock, self.kernels.runtime.current():
@@ -153,16 +156,27 @@ def _release(lane: Lane, pointer: int, size: int) -> None:
         lane.give(pointer, size)
 
 
-def left_to_check(points: PointArray | DeviceArray) -> Check:
+def left_to_check(kernels: Kernels, points: PointArray | DeviceArray) -> Check:
     """What the device has to check of these points; multiplication by r is the CPU's work, done here."""
-    if isinstance(points, DeviceArray):
-        return points.wanted
-    if points.pending is not Check.SUBGROUP:
-        return points.pending
+    wanted = points.wanted if isinstance(points, DeviceArray) else points.pending
+    if wanted is not Check.SUBGROUP:
+        return wanted
     if points.curve.cofactor == 1:
         return Check.CURVE
-    points.verify()
+    (points if isinstance(points, PointArray) else _on_host(kernels, points)).verify()
     return Check.NONE
+
+
+def _on_host(kernels: Kernels, points: DeviceArray) -> PointArray:
+    """A copy of device points for the CPU to look at."""
+    source, lane = point_operand(points), kernels.lane
+    memory.require(source.size, f"a copy of {source.count:,} device points")
+    data = np.empty(points.shape, np.uint64)
+    with lane.lock, kernels.runtime.current():
+        lane.follow(source.producer)
+        kernels.runtime.copy_out(int(data.ctypes.data), source.pointer, source.size, lane.stream)
+        lane.wait()
+    return PointArray.unverified(data, points.curve, points.form, wanted=points.wanted)
 
 
 def off_curve(points: PointArray | DeviceArray, index: int) -> NotOnCurveError:
