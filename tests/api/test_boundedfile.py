@@ -74,6 +74,7 @@ def test_nothing_of_the_system_leaks(tmp_path: Path) -> None:
 @posix
 def test_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = pipe(tmp_path)
+    monkeypatch.setattr(store, "_warned", set())  # each file is warned of once in a process
     with pytest.warns(ProfileWarning, match="not a regular file"):
         assert store.read(path, "test") is None
     monkeypatch.setenv("MULTISCALAR_PROFILE", "/dev/zero")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ Words = NDArray[np.uint32]
 Point = tuple[int, int] | None
 
 
+@cache  # a file is checked when it is read, and that takes 20 ms
 def curve(name: str) -> Curve:
     return load(ROOT / FILES[name])
 

@@ -18,6 +18,8 @@ import matrix
 from multiscalar.cuda.compiled import cache_folder
 from multiscalar.cuda.sources import KERNELS, kernel_source
 
+from tests.patience import PATIENCE_S
+
 # Kernels whose threads hold one long-lived sum: a few spilled words cost nothing beside their multiplications.
 # Measured on the kernels of this version; a change that needs more has to say why.
 MOST_SPILLED = 768
@@ -79,6 +81,8 @@ def python_with_cuda_12(home: Path) -> Path:
         venv.create(made, with_pip=True, system_site_packages=False)
         install = [str(made / "bin" / "python"), "-m", "pip", "install", "-q", "--retries", "1", *CUDA_12_PACKAGES]
         subprocess.run(install, capture_output=True, text=True, timeout=900, check=True)
+        if not works(made / "bin" / "python"):
+            raise OSError("what was installed cannot be imported")
         if not works(python):
             shutil.rmtree(home, ignore_errors=True)  # its interpreter is gone, or it was never finished
             made.rename(home)
@@ -88,7 +92,7 @@ def python_with_cuda_12(home: Path) -> Path:
 def works(python: Path) -> bool:
     """Whether this interpreter starts and has what the matrix imports."""
     try:
-        done = subprocess.run([str(python), "-c", CUDA_12_IMPORTS], capture_output=True, timeout=120)
+        done = subprocess.run([str(python), "-c", CUDA_12_IMPORTS], capture_output=True, timeout=PATIENCE_S)
     except (OSError, subprocess.SubprocessError):
         return False
     return done.returncode == 0

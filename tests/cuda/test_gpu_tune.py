@@ -9,7 +9,8 @@ from typing import Any
 
 import multiscalar as ms
 import pytest
-from conftest import Attach
+
+from tests.cuda.conftest import Attach
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import gpu_tune

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ def compiler() -> str:
     pytest.skip("no C++ compiler (c++, g++, clang++, or CXX)")
 
 
+@cache  # its digest is of forty files
 def build(module: str, constants: str, files: tuple[str, ...] = sources.SOURCES) -> ctypes.CDLL:
     """The shared library of a curve, cached by digest of everything that goes into it."""
     kernels = Path(sources.__file__).parent / "kernels"
