@@ -8,7 +8,7 @@ import multiscalar as ms
 import numpy as np
 import pytest
 from multiscalar.cuda import bases as cuda_bases
-from multiscalar.cuda import chunks, overlap, running, staging
+from multiscalar.cuda import chunks, overlap, running, staging, work
 from multiscalar.cuda.shape import CurveShape, Shape
 
 CURVE_SHAPE = CurveShape("bn254", 8, 254, 128)
@@ -216,3 +216,25 @@ def test_points_in_chunks(shim: Any, small_chunks: None, monkeypatch: pytest.Mon
     with pytest.raises(ms.errors.NotOnCurveError) as refused:
         ms.Bases(off, curve="bn254", backend="cuda")
     assert refused.value.index == 140
+
+
+def test_a_bad_scalar_on_the_device_is_named_by_its_index_in_the_call(
+    shim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shim()
+    points, scalars, _ = inputs("bn254", 80)
+    bases = ms.Bases(points, backend="cuda")
+    run = cuda_bases.DeviceBases._run
+
+    def short(self: Any, work: Any, options: Any) -> Any:
+        if work.n > 40:
+            raise ms.errors.OutOfMemoryError("not for more than 40 terms", need=41, free=40)
+        return run(self, work, options)
+
+    monkeypatch.setattr(work, "SMALLEST_PART", 41)
+    monkeypatch.setattr(cuda_bases.DeviceBases, "_run", short)
+    high = scalars.data.copy()
+    high[77] = 2**64 - 1
+    with pytest.raises(ms.errors.ScalarRangeError) as refused:
+        bases.msm(OnDevice(high))
+    assert refused.value.index == 77

@@ -97,11 +97,13 @@ class DeviceBases:
                 break_off(self._kernels, error, self._table.nbytes)
                 raise
             answers = [(lane.read(planned.answer), planned.plan.phases_ns()) for _, planned, _ in tasks]
-        factor = self._table.facts.factor
-        outcomes = answered(self._kernels, tasks[0], *answers[0], options, started, factor)
-        for task, answer in zip(tasks[1:], answers[1:], strict=True):
-            more = answered(self._kernels, task, *answer, options, time.perf_counter_ns(), factor)
-            outcomes = [added(self.curve, outcomes[0], more[0])]
+        outcomes: list[Outcome] = []
+        for task, (answer, phases) in zip(tasks, answers, strict=True):
+            before = 0 if options.own_bases else task.work.first
+            factor = self._table.facts.factor
+            more = answered(self._kernels, task, answer, phases, options, started, factor=factor, before=before)
+            outcomes = [added(self.curve, outcomes[0], more[0])] if outcomes else more
+            started = time.perf_counter_ns()
         return outcomes
 
     def _submit_in_turn(self, work: Work, source: Source, options: MsmOptions) -> list[Task]:

@@ -134,7 +134,7 @@ class Lane:
     ) -> Planned:
         """The plan of `layout` at `places`, its answer in `slot`. It is the caller's to keep."""
         width = STATUS_BYTES + layout.buffers["result"]
-        assert slot == 0 or width <= ANSWER_BYTES, "a batch has no parts"
+        assert slot == 0 or (slot < ANSWERS and width <= ANSWER_BYTES), "a batch has no parts"
         self._reserve_answers(width)
         assert self._answers is not None
         offset = (slot - 1) * ANSWER_BYTES if slot else _BEFORE

@@ -25,6 +25,7 @@ def answered(
     phases: dict[str, int],
     options: MsmOptions,
     started: int,
+    *,
     factor: int = 1,
     before: int = 0,
 ) -> list[Outcome]:

@@ -81,45 +81,41 @@ def parts(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int, 
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _ends(shape: Shape, device: DeviceShape, path: str | None, term_us: float) -> tuple[int, ...]:
-    """Where the parts end, in cells.
+    """Where the parts end, in cells, if a term is on its way for `term_us`.
 
     The link is never idle, so what has arrived when depends on nothing else: for each end, the best start of the part
-    that ends there. Cost: a tuning for each power of two of cells; between them the estimate is a power of the terms.
+    that ends there.
     """
-    marks = [_whole(replace(shape, n=shape.n * cells // CELLS), device, path) for cells in _POWERS]
-
-    def work(cells: int) -> float:
-        k = min(cells.bit_length() - 1, len(marks) - 2)
-        slope = log2(marks[k + 1] / marks[k])
-        return marks[k] * float((cells / (1 << k)) ** slope)
-
-    def arrived(cells: int) -> float:
-        return shape.n * cells / CELLS * term_us
-
+    sizes = [max(1, shape.n * cells // CELLS) for cells in range(CELLS + 1)]
+    work = [_between(replace(shape, n=n), device, path) for n in sizes]
+    arrived = [term_us * n for n in sizes]
     # done[k][i]: the first i cells in at most k + 1 parts, as time and the end of the part before the last one.
-    done = [[(arrived(i) + work(i) if i else 0.0, 0) for i in range(CELLS + 1)]]
+    done = [[(arrived[i] + work[i], 0) for i in range(CELLS + 1)]]
     for _ in range(MOST_PARTS - 1):
-        last = done[-1]
-        done.append(
-            [(0.0, 0)]
-            + [min((max(last[j][0], arrived(i)) + work(i - j), j) for j in range(i)) for i in range(1, CELLS + 1)]
-        )
+        before = [0.0, *(time for time, _ in done[-1][1:])]
+        row = [min((max(before[j], arrived[i]) + work[i - j], j) for j in range(i)) for i in range(1, CELLS + 1)]
+        done.append([(0.0, 0), *row])
     if done[-1][CELLS][0] > WORTH * done[0][CELLS][0]:
         return (CELLS,)
-    ends, at = [CELLS], CELLS
+    ends = [CELLS]
     for row in reversed(done):
-        at = row[at][1]
-        if at == 0:
+        start = row[ends[-1]][1]
+        if start == 0:
             break
-        ends.append(at)
+        ends.append(start)
     return tuple(reversed(ends))
 
 
-_POWERS: Final = [1 << k for k in range(CELLS.bit_length())]
+def _between(shape: Shape, device: DeviceShape, path: str | None) -> float:
+    """Microseconds of a sum, a power of the terms between two powers of two: any n shares a dozen tunings."""
+    low = 1 << (shape.n.bit_length() - 1)
+    least, most = (_whole(replace(shape, n=n), device, path) for n in (low, 2 * low))
+    return least * float((shape.n / low) ** log2(most / least))
 
 
+@lru_cache(maxsize=256)
 def _whole(shape: Shape, device: DeviceShape, path: str | None) -> float:
     """Microseconds of a sum over a table of its own."""
     shape = replace(shape, endomorphism=shape.subgroup and use_endomorphism(shape.curve, shape.n))
