@@ -1,16 +1,18 @@
 //! Polynomials by their coefficients, lowest degree first.
 //!
-//! Division by X^n - 1 costs no multiplication, evaluation and division by X - z one per coefficient.
+//! Division by X^n - 1 costs no multiplication, evaluation one per coefficient. Division by X - z costs one per coefficient
+//! on up to two threads and two on more: it is one long chain, the longest serial work of a large proof.
 
-use ark_ff::Zero;
+use ark_ff::{Field, Zero};
 use rayon::prelude::*;
 
 use crate::{Fr, Result, refuse};
 
+/// Coefficients that one thread takes at a time.
+const BLOCK: usize = 1 << 11;
+
 /// p(z), by Horner's rule on blocks, so that neither threads nor the multiplier's pipeline idle.
 pub fn evaluate(p: &[Fr], z: Fr) -> Fr {
-    use ark_ff::Field;
-    const BLOCK: usize = 1 << 11;
     if p.len() <= BLOCK {
         return horner(p, z);
     }
@@ -22,8 +24,35 @@ fn horner(p: &[Fr], z: Fr) -> Fr {
 }
 
 /// Turns p into q with p = q · (X - z) + p(z), in place (the top coefficient becomes zero); returns p(z).
+///
+/// Two threads are no faster than one, since every block is passed over twice: once for what it carries into the next
+/// one below, once for the quotient.
 pub fn divide_linear(p: &mut [Fr], z: Fr) -> Fr {
+    if p.len() <= BLOCK || rayon::current_num_threads() <= 2 {
+        return divide_block(p, z, Fr::zero());
+    }
+    let values: Vec<Fr> = p.par_chunks(BLOCK).map(|block| horner(block, z)).collect();
+    let step = z.pow([BLOCK as u64]);
     let mut carry = Fr::zero();
+    // blocks above a given one, from the top: only the topmost may be short, and nothing is carried into it
+    let mut carries: Vec<Fr> = values
+        .iter()
+        .rev()
+        .map(|value| {
+            let into = carry;
+            carry = carry * step + value;
+            into
+        })
+        .collect();
+    carries.reverse();
+    p.par_chunks_mut(BLOCK).zip(carries).for_each(|(block, carry)| {
+        divide_block(block, z, carry);
+    });
+    carry
+}
+
+/// `divide_linear` of one block, given what the blocks above carry into it; returns what it carries on.
+fn divide_block(p: &mut [Fr], z: Fr, mut carry: Fr) -> Fr {
     for c in p.iter_mut().rev() {
         let next = carry * z + *c;
         *c = carry;
@@ -48,7 +77,8 @@ pub fn divide_vanishing(p: &mut [Fr], n: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ark_ff::{Field, One};
+    use crate::pool::with_threads;
+    use ark_ff::One;
 
     fn sample(n: u64) -> Vec<Fr> {
         (0..n).map(|i| Fr::from(i + 2).pow([5 + i])).collect()
@@ -70,6 +100,24 @@ mod tests {
         assert_eq!(value, evaluate(&p, z));
         assert!(q[49].is_zero());
         assert_eq!(evaluate(&q, at) * (at - z) + value, evaluate(&p, at));
+    }
+
+    #[test]
+    fn linear_division_is_the_same_on_any_number_of_threads() {
+        let z = Fr::from(987_654_321);
+        for n in [0, 1, BLOCK, BLOCK + 1, 3 * BLOCK, 5 * BLOCK - 1] {
+            let p = sample(n as u64);
+            let divided = |threads| {
+                let mut q = p.clone();
+                let value = with_threads(threads, || divide_linear(&mut q, z));
+                (value, q)
+            };
+            let plain = divided(1);
+            assert_eq!(plain.0, evaluate(&p, z));
+            for threads in [2, 3, 8] {
+                assert_eq!(divided(threads), plain);
+            }
+        }
     }
 
     #[test]
