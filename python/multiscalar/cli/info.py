@@ -48,7 +48,7 @@ def facts() -> dict[str, Any]:
     backends = {}
     for name in registry.names():
         state = registry.availability(name)
-        backends[name] = "usable" if state.usable else " ".join(part for part in (state.reason, state.hint) if part)
+        backends[name] = "usable" if state.usable else ". ".join(part for part in (state.reason, state.hint) if part)
     return {
         "multiscalar": __version__,
         "system": machine["system"],
@@ -82,7 +82,7 @@ def command(as_json: bool = typer.Option(False, "--json", help="Print one JSON d
     for section in ("cpu", "gpu", "backends", "versions"):
         typer.echo(f"\n{section}")
         for key, value in found[section].items():
-            typer.echo(f"  {key.replace('_', ' '):<20} {_text(key, value)}")
+            typer.echo(f"  {key.removesuffix('_bytes').replace('_', ' '):<20} {_text(key, value)}")
     typer.echo(f"\nextra for this GPU     {found['extra']}")
 
 

@@ -102,8 +102,11 @@ def gpu_facts() -> dict[str, Any]:
     device, reason = watched_device()
     if device is not None:
         return device.facts()
-    driver = {} if find_spec("pynvml") else driver_facts()
-    card = _cuda_device()
+    driver, card = {}, _cuda_device()
+    if find_spec("pynvml") is None:
+        driver = driver_facts()
+        if not driver:
+            reason = "no NVIDIA driver on this machine"
     if card is None:
         return {"none": reason, **driver}
     return {

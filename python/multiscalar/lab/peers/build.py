@@ -99,7 +99,7 @@ def status_of(spec: PeerSpec) -> PeerStatus:
     if ready is not None:
         told = {key: ready.facts[key] for key in spec.recipe.versions() if key in ready.facts}
         state = "ready (carried)" if ready.facts.get("carried") else "ready"
-        note = ", ".join(f"{key} {value}" for key, value in told.items())
+        note = ", ".join(f"{value}" if f"{value}".startswith(key) else f"{key} {value}" for key, value in told.items())
     elif missing:
         state, note = "UNAVAILABLE", missing
     elif sources_folder() is None:
