@@ -40,6 +40,43 @@ def test_large_sizes(name: str, n: int) -> None:
     assert ms.msm(points, scalars, backend="cuda") == expected
 
 
+@pytest.mark.parametrize("name", ["bn254", "bls12-381"])
+@pytest.mark.parametrize("locked", [False, True])
+def test_points_that_come_with_the_call(name: str, locked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In parts beside the work: submitted, captured, replayed; smaller calls between; a bad point in the last part."""
+    from multiscalar.cuda import once
+    from multiscalar.cuda.compiled import kernels
+
+    curve, n = ms.curve(name), (1 << 20) + 77
+    monkeypatch.setattr(once, "parts", lambda *_: [1 << 16, 1 << 18, n - (1 << 16) - (1 << 18)])
+    runtime = kernels(curve).runtime
+
+    def placed(array: np.ndarray) -> np.ndarray:
+        if not locked:
+            return array.copy()
+        made = runtime.pinned(array.nbytes).view(array.dtype).reshape(array.shape)
+        made[...] = array
+        return made
+
+    points = curve.known_points(n, seed=5)
+    left = placed(points.data)
+    for seed in range(4):
+        scalars = curve.random_scalars(n, seed=seed)
+        right = placed(scalars.data)
+        for some in (n, 999):
+            expected = curve.expected_sum(points[:some], scalars[:some])
+            result = ms.msm(left[:some], right[:some], curve=curve, backend="cuda")
+            assert result == expected
+            assert result.run.evidence.get("parts", 1) == (3 if some == n else 1)
+    left[n - 1, 1, 0] ^= 1
+    with pytest.raises(ms.errors.NotOnCurveError) as refused:
+        ms.msm(left, right, curve=curve, backend="cuda")
+    assert refused.value.index == n - 1
+    assert ms.msm(left[:999], right[:999], curve=curve, backend="cuda") == curve.expected_sum(
+        points[:999], scalars[:999]
+    )
+
+
 @pytest.mark.parametrize("precompute", [2, 4, 11])
 def test_precomputed_tables(precompute: int) -> None:
     points, scalars, expected = inputs("bls12-377", 5000)
