@@ -34,6 +34,8 @@ def test_children(field_case: str, method: str, used: bool) -> None:
         assert child(0)
     with multiprocessing.get_context(method).Pool(4) as pool:
         assert pool.map_async(child, range(8)).get(timeout=PATIENCE_S) == [True] * 8
+        pool.close()  # the children leave of their own accord: none is ended while it holds the queue
+        pool.join()
 
 
 @field_case("MI-45")
