@@ -199,3 +199,13 @@ def test_over_two_devices(shim: Any) -> None:
     bases = ms.Bases(points, backend="cuda", devices=[0, 1])
     assert bases.msm(scalars) == expected
     assert bases.msm(scalars[:3]) == ms.curve("bn254").expected_sum(points[:3], scalars[:3])
+    high, off = scalars.data.copy(), points.data.copy()
+    high[99] = 2**64 - 1
+    with pytest.raises(ms.errors.ScalarRangeError) as range_:
+        bases.msm(high)
+    assert range_.value.index == 99
+    off[98, 1, 0] ^= 1
+    with pytest.raises(ms.errors.NotOnCurveError) as refused:
+        ms.msm(off, scalars, curve="bn254", backend="cuda", devices=[0, 1])
+    assert refused.value.index == 98
+    assert bases.msm(scalars) == expected

@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from ..arrays import DeviceArray, PointArray, ScalarArray
 from ..curves import Curve
 from ..engine.backend import MsmOptions, Outcome, PrepareOptions
-from ..errors import OptionError
+from ..errors import InputError, OptionError, ScalarRangeError
 from .bases import DeviceBases
 from .compiled import Kernels, kernels
-from .outcomes import added, nothing
+from .outcomes import added, nothing, out_of_range
 
 
 class SplitBases:
@@ -45,7 +45,12 @@ class SplitBases:
             futures = [
                 pool.submit(prepare_on, one, points[bounds[k] : bounds[k + 1]], options) for k, one in enumerate(made)
             ]
-            return cls([future.result() for future in futures], bounds)
+            try:
+                return cls([future.result() for future in futures], bounds)
+            except InputError as error:
+                if error.index is not None:
+                    points.verify()  # a part counts from its own first point
+                raise
 
     @property
     def curve(self) -> Curve:
@@ -71,9 +76,12 @@ class SplitBases:
                 hint="Leave devices out, or pass the scalars as a numpy array.",
             )
         futures = [self._pool.submit(self._part, k, vectors, options) for k in range(len(self._parts))]
-        totals = futures[0].result()
-        for future in futures[1:]:
-            totals = [added(self.curve, one, two) for one, two in zip(totals, future.result(), strict=True)]
+        try:
+            totals = futures[0].result()
+            for future in futures[1:]:
+                totals = [added(self.curve, one, two) for one, two in zip(totals, future.result(), strict=True)]
+        except ScalarRangeError as error:
+            raise out_of_range(list(vectors), error.index or 0) from None  # a part counts from its own first term
         return totals
 
     def _part(self, k: int, vectors: Sequence[ScalarArray | DeviceArray], options: MsmOptions) -> list[Outcome]:
