@@ -1,10 +1,11 @@
 """Time what docs/gpu-engine.md leaves open on the GPU at hand: kernel texts and plans, by phase, every sum checked.
 
-    python tools/gpu_tune.py [--texts chosen|others] [--curves bn254,bls12-377] [--sizes 2^20,2^24] [--repeats 5]
+    python tools/gpu_tune.py [--texts chosen|others] [--curves bn254,bls12-377] [--sizes 2^10,2^20] [--repeats 5]
 
 `--texts` picks files of `multiscalar.cuda.sources`: the chosen ones, or the others. A row is a plan: the cost model's,
-then one choice changed at a time. Times are medians in microseconds: device events by phase, and wall; scalars and
-bases are on the device.
+then one choice changed at a time. Times are medians in microseconds: device events by phase, their sum, wall; and of
+the wall time what passes until the host waits for the device, and after it has waited. Scalars and bases are on the
+device. Then the model's plan launch by launch: an event after each, which itself takes a microsecond or two.
 """
 
 from __future__ import annotations
@@ -25,17 +26,25 @@ from multiscalar.cuda import compiled, sources
 from multiscalar.cuda.device import open_device
 from multiscalar.cuda.ondevice import OnDevice
 from multiscalar.cuda.shape import Tuning
+from multiscalar.cuda.steps import Fill, Layout, Step
+from multiscalar.cuda.tune import path_of
 
 PHASES = ("digits", "sort", "accumulate", "reduce", "combine")
+HOST = ("device", "wall", "before", "after")
+QUICK = 1 << 20  # up to this size a call is short: more repeats cost nothing
 TEXTS = {"chosen": sources.SOURCES, "others": sources.with_others(*sources.OTHERS)}
 Change = Callable[[Tuning], Tuning]
 CHANGES: dict[str, Change] = {
     "model": lambda t: t,
     "tiles of 48": lambda t: replace(t, pair_run=48),
     "tiles of 24": lambda t: replace(t, pair_run=24),
-    "a round more": lambda t: replace(t, pair_rounds=t.pair_rounds + 1),
+    "a round more": lambda t: t if t.grouped else replace(t, pair_rounds=t.pair_rounds + 1),
     "a round fewer": lambda t: replace(t, pair_rounds=max(0, t.pair_rounds - 1)),
     "slices of half": lambda t: replace(t, slice=max(4, t.slice // 2)),
+    "slices of double": lambda t: replace(t, slice=2 * t.slice),
+    "a window more": lambda t: replace(t, windows=t.windows + 1),
+    "a window fewer": lambda t: replace(t, windows=t.windows - 1),
+    "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
 }
 
 
@@ -63,19 +72,65 @@ def tuned(change: Change) -> Iterator[list[Tuning]]:
         cuda_bases.tune = original
 
 
-def measure(bases: Any, scalars: OnDevice, expected: ms.Point, repeats: int) -> dict[str, float]:
+def measure(curve: ms.Curve, bases: Any, scalars: OnDevice, expected: ms.Point, repeats: int) -> dict[str, float]:
     """Medians after two calls that make the plan and its graph."""
     rows: list[dict[str, float]] = []
-    for k in range(repeats + 2):
-        started = time.perf_counter_ns()
-        result = bases.msm(scalars)
-        wall = (time.perf_counter_ns() - started) / 1e3
-        if result != expected:
-            raise SystemExit("WRONG: the sum is not the expected one")
-        phases = {name: result.run.phases_ns.get(name, 0) / 1e3 for name in PHASES}
-        if k >= 2:
-            rows.append({**phases, "device": sum(phases.values()), "wall": wall})
+    with waits_noted(curve) as waits:
+        for k in range(repeats + 2):
+            started = time.perf_counter_ns()
+            result = bases.msm(scalars)
+            ended = time.perf_counter_ns()
+            if result != expected:
+                raise SystemExit("WRONG: the sum is not the expected one")
+            if k < 2:
+                continue
+            phases = {name: spent / 1e3 for name, spent in result.run.phases_ns.items()}
+            begun, over = waits[-1]
+            host = (sum(phases.values()), (ended - started) / 1e3, (begun - started) / 1e3, (ended - over) / 1e3)
+            rows.append({**phases, **dict(zip(HOST, host, strict=True))})
     return {name: statistics.median(row[name] for row in rows) for name in rows[0]}
+
+
+@contextmanager
+def waits_noted(curve: ms.Curve) -> Iterator[list[tuple[int, int]]]:
+    """When the host began to wait for the device and when it went on, for each wait inside."""
+    lane, waits = compiled.kernels(curve).lane, []
+    wait = lane.wait
+
+    def timed() -> None:
+        begun = time.perf_counter_ns()
+        wait()
+        waits.append((begun, time.perf_counter_ns()))
+
+    lane.wait = timed  # type: ignore[method-assign]
+    try:
+        yield waits
+    finally:
+        del lane.wait
+
+
+@contextmanager
+def launch_by_launch() -> Iterator[None]:
+    """Plans made inside count every launch as a phase of its own, named by its place, kernel and grid."""
+    original = cuda_bases.lay_out
+
+    def named(*arguments: Any) -> Layout:
+        layout = original(*arguments)
+        layout.steps = [replace(step, phase=f"{k + 1} {words(step)}") for k, step in enumerate(layout.steps)]
+        return layout
+
+    cuda_bases.lay_out = named
+    try:
+        yield
+    finally:
+        cuda_bases.lay_out = original
+
+
+def words(step: Step) -> str:
+    if isinstance(step, Fill):
+        return f"fill of {step.size:,} bytes"
+    (columns, rows), shared = step.grid, f", {step.shared} shared" if step.shared else ""
+    return f"{step.kernel}, {columns} x {rows} blocks of {step.block}{shared}"
 
 
 def forget_plans(curve: ms.Curve) -> None:
@@ -90,24 +145,37 @@ def table_of(curve: ms.Curve, n: int, text: str, points: Any, scalars: Any, repe
     expected, on_device = curve.expected_sum(points, scalars), OnDevice(scalars.data)
     seen: set[Tuning] = set()
     for name, change in CHANGES.items():
-        with tuned(change) as used:
-            bases = ms.Bases(points, backend="cuda")
-            forget_plans(curve)
-            row = measure(bases, on_device, expected, repeats)
+        try:
+            with tuned(change) as used:
+                bases = ms.Bases(points, backend="cuda")
+                forget_plans(curve)
+                row = measure(curve, bases, on_device, expected, repeats)
+        except (ValueError, ArithmeticError) as error:  # a plan that cannot be: rounds where lists are grouped
+            print(f"{curve.name}, {n}, {name}: {error}", file=sys.stderr)
+            continue
         if used[-1] in seen:
             continue
         seen.add(used[-1])
-        plan = used[-1]
-        shape = f"W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
-        cells = " | ".join(f"{row[key]:.0f}" for key in (*PHASES, "device", "wall"))
-        print(f"| {curve.name} | {n} | {text} | {name} | {shape} | {cells} |", flush=True)
+        cells = " | ".join(f"{row[key]:.0f}" for key in (*PHASES, *HOST))
+        print(f"| {curve.name} | {n} | {text} | {name} | {describe(used[-1])} | {cells} |", flush=True)
+    with launch_by_launch():
+        bases = ms.Bases(points, backend="cuda")
+        forget_plans(curve)
+        row = measure(curve, bases, on_device, expected, repeats)
+        forget_plans(curve)
+    for launch in [key for key in row if key not in HOST]:
+        print(f"{curve.name}, {n}, {text}: {row[launch]:7.1f}  {launch}", flush=True)
+
+
+def describe(plan: Tuning) -> str:
+    return f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", choices=TEXTS, default="chosen")
     parser.add_argument("--curves", default="bn254,bls12-377")
-    parser.add_argument("--sizes", default="2^20,2^24")
+    parser.add_argument("--sizes", default="2^10,2^13,2^16,2^20,2^24")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
     arguments = parser.parse_args()
@@ -116,8 +184,9 @@ def main() -> int:
     curves = arguments.curves.split(",")
     sizes = [1 << int(word[2:]) if word.startswith("2^") else int(word) for word in arguments.sizes.split(",")]
     compile_all(curves)
-    print("| curve | n | text | change | plan | " + " | ".join((*PHASES, "device", "wall")) + " |")
-    print("|---" * (5 + len(PHASES) + 2) + "|")
+    columns = ("curve", "n", "text", "change", "plan", *PHASES, *HOST)
+    print("| " + " | ".join(columns) + " |")
+    print("|---" * len(columns) + "|")
     for name in curves:
         curve = ms.curve(name)
         points, scalars = curve.known_points(max(sizes), seed=1), curve.random_scalars(max(sizes), seed=2)
@@ -125,7 +194,8 @@ def main() -> int:
             if time.monotonic() - started > arguments.seconds:
                 print(f"{name}, {n}: not begun, out of time", file=sys.stderr)
                 continue
-            table_of(curve, n, arguments.texts, points[:n], scalars[:n], arguments.repeats)
+            repeats = arguments.repeats * (5 if n <= QUICK else 1)
+            table_of(curve, n, arguments.texts, points[:n], scalars[:n], repeats)
     return 0
 
 

@@ -28,12 +28,26 @@ def test_a_row_for_each_plan_that_differs(
 
     monkeypatch.setattr(gpu_tune.cuda_bases, "tune", small)
     monkeypatch.setattr(gpu_tune, "OnDevice", lambda data: data)
-    chosen = ("model", "a round more", "a round fewer")  # the last one is the first again: no round to leave out
-    monkeypatch.setattr(gpu_tune, "CHANGES", {name: gpu_tune.CHANGES[name] for name in chosen})
+    chosen = ("model", "a round more", "a round fewer", "the other sort")  # there is no round to leave out
+    changes = {name: gpu_tune.CHANGES[name] for name in chosen}
+    changes["what cannot be"] = lambda t: replace(t, grouped=True, pair_rounds=1)
+    monkeypatch.setattr(gpu_tune, "CHANGES", changes)
     curve = ms.curve("bn254")
     gpu_tune.table_of(
         curve, 33, "chosen", curve.known_points(33, seed=1), curve.random_scalars(33, seed=2, shape="uint8"), 1
     )
-    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
-    assert [(row[3], row[4]) for row in rows] == [("model", "W2 R0 p96 s8 r1"), ("a round more", "W2 R1 p96 s8 r1")]
+    printed = capsys.readouterr()
+    rows = [line.split(" | ") for line in printed.out.splitlines() if line.startswith("| ")]
+    assert [(row[3], row[4]) for row in rows] == [
+        ("model", "sorted W2 R0 p96 s8 r1"),
+        ("a round more", "pairs W2 R1 p96 s8 r1"),
+        ("the other sort", "grouped W2 R0 p96 s8 r1"),
+    ]
     assert all(float(cell.rstrip(" |")) >= 0 for row in rows for cell in row[5:])
+    assert all(len(row) == 5 + len(gpu_tune.PHASES) + len(gpu_tune.HOST) for row in rows)
+    assert "what cannot be: pair rounds need" in printed.err
+    launches = [line.split("  ")[-1] for line in printed.out.splitlines() if not line.startswith("| ")]
+    assert launches[0] == "digits"
+    kernels = [line.split()[1].rstrip(",") for line in launches[1:]]
+    assert kernels[-1] == "msm_combine"
+    assert kernels.count("msm_bucket_scatter") == 1

@@ -37,6 +37,9 @@ def lay_out(shape: Shape, tuning: Tuning, device: DeviceShape) -> Layout:
             f"n = {shape.n} and {shape.table_points * shape.factor} table points: need 1 to {MAX_TABLE_POINTS}"
         )
     sizes = Sizes(shape, tuning)
+    most = MAX_GROUPED_BUCKETS if tuning.grouped else MAX_BINS << sizes.low_bits
+    if sizes.buckets > most or 1 << sizes.low_bits > MAX_BIN_BUCKETS:
+        raise ValueError(f"{tuning.windows} windows make {sizes.buckets} buckets, the kernels have room for {most}")
     layout = Layout(shape, tuning)
     layout.need("result", shape.batch * 3 * shape.curve.coordinate_bytes)
     layout.need("status", 4 * STATUS_WORDS)
