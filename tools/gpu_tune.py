@@ -11,6 +11,7 @@ device. Then the model's plan launch by launch: an event after each, which itsel
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import time
@@ -44,6 +45,8 @@ CHANGES: dict[str, Change] = {
     "slices of double": lambda t: replace(t, slice=2 * t.slice),
     "a window more": lambda t: replace(t, windows=t.windows + 1),
     "a window fewer": lambda t: replace(t, windows=t.windows - 1),
+    "events aside": lambda t: replace(t, aside=True),
+    "launches early": lambda t: replace(t, aside=True, early=True),
     "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
 }
 
@@ -134,7 +137,7 @@ def words(step: Step) -> str:
 
 
 def forget_plans(curve: ms.Curve) -> None:
-    """Of tables that lie where the next one may lie: a plan knows its table by that."""
+    """Every call makes its plan anew, and none finds the one of a table that lay where the next one lies."""
     lane = compiled.kernels(curve).lane
     with lane.lock, lane.runtime.current():
         lane.release()
@@ -143,11 +146,11 @@ def forget_plans(curve: ms.Curve) -> None:
 def table_of(curve: ms.Curve, n: int, text: str, points: Any, scalars: Any, repeats: int) -> None:
     """Print the rows of one curve and size."""
     expected, on_device = curve.expected_sum(points, scalars), OnDevice(scalars.data)
+    bases = ms.Bases(points, backend="cuda")
     seen: set[Tuning] = set()
     for name, change in CHANGES.items():
         try:
             with tuned(change) as used:
-                bases = ms.Bases(points, backend="cuda")
                 forget_plans(curve)
                 row = measure(curve, bases, on_device, expected, repeats)
         except (ValueError, ArithmeticError) as error:  # a plan that cannot be: rounds where lists are grouped
@@ -159,7 +162,6 @@ def table_of(curve: ms.Curve, n: int, text: str, points: Any, scalars: Any, repe
         cells = " | ".join(f"{row[key]:.0f}" for key in (*PHASES, *HOST))
         print(f"| {curve.name} | {n} | {text} | {name} | {describe(used[-1])} | {cells} |", flush=True)
     with launch_by_launch():
-        bases = ms.Bases(points, backend="cuda")
         forget_plans(curve)
         row = measure(curve, bases, on_device, expected, repeats)
         forget_plans(curve)
@@ -168,7 +170,8 @@ def table_of(curve: ms.Curve, n: int, text: str, points: Any, scalars: Any, repe
 
 
 def describe(plan: Tuning) -> str:
-    return f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
+    words = f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
+    return words + " aside" * plan.aside + " early" * plan.early
 
 
 def main() -> int:
@@ -180,6 +183,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
     arguments = parser.parse_args()
     started = time.monotonic()
+    os.environ.setdefault("MULTISCALAR_LOG", "cuda")  # a driver that refuses early launches says so
     sources.SOURCES = TEXTS[arguments.texts]  # before any kernel is loaded
     curves = arguments.curves.split(",")
     sizes = [1 << int(word[2:]) if word.startswith("2^") else int(word) for word in arguments.sizes.split(",")]

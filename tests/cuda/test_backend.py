@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import multiscalar as ms
 import numpy as np
 import pytest
+from multiscalar.cuda import bases as cuda_bases
 from multiscalar.cuda import compiled
 
 from tests.cuda.held import held_back
@@ -81,6 +83,25 @@ def test_a_repeated_call_allocates_nothing_and_replays_a_graph(shim: Any) -> Non
     for each in ("launch", "replay", "record"):  # the digits, the graph of the rest, the time of the beginning
         assert after.pop(each) == before.pop(each) + 3
     assert after == before
+
+
+def test_events_aside_and_early_launches(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shim refuses an early launch that does not follow a launch; a driver that refuses all gets ordinary ones."""
+    original = cuda_bases.tune
+    monkeypatch.setattr(
+        cuda_bases, "tune", lambda *a, **k: replace(original(*a, **k), aside=True, early=True, slice=2, grouped=False)
+    )
+    points, scalars, expected = inputs("bn254", 70)
+    for refuses in (False, True):
+        runtime = shim()
+        runtime.refuses_early = refuses
+        bases = ms.Bases(points, backend="cuda")
+        for _ in range(3):
+            result = bases.msm(scalars)
+            assert result == expected
+            assert set(result.run.phases_ns) >= {"digits", "sort", "accumulate", "reduce", "combine"}
+        assert runtime.log["capture"] == 1 + refuses
+        assert runtime.log.get("early", 0) >= (0 if refuses else 6)
 
 
 def test_no_room_for_a_graph_or_for_the_driver(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ from .tune import path_of
 MAX_PLANS = 64  # a plan is some kilobytes on the host and a graph on the device
 MAX_BOUND = 64
 STATUS_BYTES = 256  # status words and room to keep the sums aligned
+ANSWERING: Final = ("status", "report", "result")  # buffers that are no scratch: they are answered in
 ANSWERS: Final = 8  # sums that may be under way at once: the parts of one call
 ANSWER_BYTES: Final = 1 << 10  # of one sum: status words, then X, Y, Z
 FIRST_ANSWER_BYTES = 1 << 14  # of a batch, until a larger one comes
@@ -73,8 +74,8 @@ class Lane:
         self._size = 0
         self._plans: OrderedDict[Hashable, Any] = OrderedDict()
         self._bound: OrderedDict[Hashable, Any] = OrderedDict()
+        self._status = 0  # words of every slot on the device, NO_INDEX between calls
         self._answers: Bytes | None = None
-        self._answer_pointer = 0
         self._answer_size = 0
         self._follow_mark: Any = None
         self._spare: tuple[int, int] | None = None
@@ -117,7 +118,7 @@ class Lane:
         """
         if not inbox:
             outside = {"scalars": 0, **outside}  # every call says where they are
-        elsewhere = {*outside, "status", "result", "scalars"}
+        elsewhere = {*outside, *ANSWERING, "scalars"}
         places = self.place({"inbox": inbox, **layout.buffers}, elsewhere) | dict(outside)
         if inbox:
             places["scalars"] = places["inbox"] + offset
@@ -138,13 +139,13 @@ class Lane:
         self._reserve_answers(width)
         assert self._answers is not None
         offset = (slot - 1) * ANSWER_BYTES if slot else _BEFORE
-        answer = Answer(self._answer_pointer + offset, int(self._answers.ctypes.data) + offset, width)
-        places = {**places, "status": answer.device, "result": answer.device + STATUS_BYTES}
+        answer = Answer(self._status + slot * STATUS_BYTES, int(self._answers.ctypes.data) + offset, width)
+        places = {**places, "status": answer.status, "report": answer.host, "result": answer.host + STATUS_BYTES}
 
         def address(ref: Ref) -> int:
             return places[ref.buffer] + ref.offset
 
-        plan = Plan(self.runtime, module, layout, address, answer, chunks)
+        plan = Plan(self.runtime, module, layout, address, chunks)
         sizes = Sizes(layout.shape, layout.tuning)
         return Planned(plan, places, answer, path_of(layout.tuning), sizes.width, key)
 
@@ -182,22 +183,20 @@ class Lane:
         self._size = size
 
     def _reserve_answers(self, size: int) -> None:
-        """Room for an answer of `size` bytes in slot 0: status and sums, on the device and on the host."""
+        """Room for an answer of `size` bytes in slot 0: status and sums, page-locked, where the device writes them."""
         if size <= self._answer_size:
             return
         self._drop_plans()
-        if self._answer_size:
-            self._answer_size = 0
-            self.runtime.free(self._answer_pointer)
+        if not self._status:
+            self._status = self.runtime.allocate(ANSWERS * STATUS_BYTES)
+            self.mark_status()
         room = max(FIRST_ANSWER_BYTES, 1 << (size - 1).bit_length())
-        self._answer_pointer = self.runtime.allocate(_BEFORE + room)
         self._answers, self._answer_size = self.runtime.pinned(_BEFORE + room), room
-        self.mark_status()
 
     def mark_status(self) -> None:
         """No bad scalar seen. A plan leaves the status so."""
-        if self._answer_size:
-            self.runtime.fill(self._answer_pointer, 0xFF, _BEFORE + STATUS_BYTES, self.stream)
+        if self._status:
+            self.runtime.fill(self._status, 0xFF, ANSWERS * STATUS_BYTES, self.stream)
 
     def abandon(self) -> None:
         """After a call that broke off: nothing of it is under way any more, and the next one starts clean."""

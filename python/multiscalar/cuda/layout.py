@@ -43,9 +43,9 @@ def lay_out(shape: Shape, tuning: Tuning, device: DeviceShape) -> Layout:
     layout = Layout(shape, tuning)
     layout.need("result", shape.batch * 3 * shape.curve.coordinate_bytes)
     layout.need("status", 4 * STATUS_WORDS)
+    layout.need("report", 4 * STATUS_WORDS)
     layout.need("sums", sizes.sets * 3 * shape.curve.coordinate_bytes)
     layout.need("digits", 4 * sizes.sets * sizes.candidates)
-    layout.steps.append(Fill(Ref("status"), 4 * STATUS_WORDS, 0xFF, "digits"))
     _digits(layout, sizes)
     for first in range(0, sizes.sets, sizes.sets_per_pass):
         count = min(sizes.sets_per_pass, sizes.sets - first)
@@ -88,8 +88,7 @@ def _group(layout: Layout, sizes: Sizes, first: int, count: int) -> None:
         raise ValueError("lists that are grouped in one block are all grouped together")
     layout.need("entries", 4 * count * sizes.entries)
     layout.need("offsets", 4 * count * (sizes.buckets + 1))
-    sweeps = layout.shape.halves * layout.shape.factor  # one after the other, so many of them want a wide block
-    threads = min(1024, max(128, power_of_two_at_least(layout.shape.n / (4 if sweeps <= 2 else 1))))
+    threads = min(1024, max(128, power_of_two_at_least(sizes.candidates / 4)))
     layout.steps.append(
         Launch(
             "msm_group", (count, 1), threads,
@@ -126,7 +125,10 @@ def _partition(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, co
     sort("msm_bin_scatter", digit_grid, SORT_THREADS, digits, counts, cursors, entries, keys,
          *_entry_map(layout, sizes), first, chunk, bins, low_bits, stride)  # fmt: skip
     sort("msm_bucket_count", list_grid, SORT_THREADS, counts, keys, buckets, bins, low_bits, chunk, stride)
-    sort("msm_bin_lengths", (bins, count), 256, buckets, lengths, bins, low_bits, sizes.pad)
+    if sizes.pad > 1:
+        sort("msm_bin_lengths", (bins, count), 256, buckets, lengths, bins, low_bits, sizes.pad)
+    else:
+        lengths = counts  # without padding a bin is as long as it was
     sort("msm_bucket_offsets", (bins, count), 256, lengths, buckets, offsets, sorted_entries, bins, low_bits, sizes.pad,
          sizes.entries)  # fmt: skip
     sort("msm_bucket_scatter", list_grid, SORT_THREADS, counts, buckets, entries, keys, sorted_entries, bins,
@@ -171,23 +173,15 @@ def _accumulate(layout: Layout, sizes: Sizes, count: int, points: Ref | None) ->
     layout.need("buckets", count * sizes.buckets * xyzz)
     layout.need("partials_0", count * 2 * sizes.slices * xyzz)
     layout.need("owners_0", count * 2 * sizes.slices * 4)
-    grid = (divide_up(sizes.slices, 128), count)
+    grid = (count * divide_up(sizes.slices, 128), 1)
     sums = (Ref("buckets"), Ref("partials_0"), Ref("owners_0"))
     if points is None:
         arguments: tuple[Argument, ...] = (Ref("table"), Ref("entries"), Ref("offsets"), *sums, shape.coordinates,
-                                           sizes.buckets, tuning.slice, sizes.slices, sizes.entries)  # fmt: skip
+                                           sizes.buckets, count, sizes.slices, sizes.entries)  # fmt: skip
         layout.steps.append(Launch("msm_accumulate", grid, 128, arguments, 0, "accumulate"))
         return
-    arguments = (
-        points,
-        Ref("offsets"),
-        *sums,
-        sizes.buckets,
-        tuning.slice,
-        sizes.slices,
-        tuning.pair_rounds,
-        sizes.listed,
-    )
+    arguments = (points, Ref("offsets"), *sums, sizes.buckets, count, sizes.slices, tuning.pair_rounds,
+                 sizes.listed)  # fmt: skip
     layout.steps.append(Launch("msm_accumulate_points", grid, 128, arguments, 0, "accumulate"))
 
 
@@ -267,5 +261,6 @@ def _reduce(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count
 
 
 def _combine(layout: Layout, sizes: Sizes) -> None:
-    arguments = (Ref("sums"), Ref("result"), sizes.bits, layout.tuning.windows, sizes.groups)
+    arguments = (Ref("sums"), Ref("result"), Ref("status"), Ref("report"), sizes.bits, layout.tuning.windows,
+                 sizes.groups)  # fmt: skip
     layout.steps.append(Launch("msm_combine", (layout.shape.batch, 1), 32, arguments, 0, "combine"))

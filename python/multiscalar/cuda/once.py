@@ -21,7 +21,7 @@ from ..errors import OutOfMemoryError
 from .bases import DIGITS_BLOCK
 from .chunks import chunks, runs
 from .compiled import Kernels
-from .lane import Planned, in_line
+from .lane import ANSWERING, Planned, in_line
 from .layout import lay_out
 from .operand import Operand, point_operand, scalar_operand
 from .outcomes import added, answered, nothing
@@ -236,7 +236,7 @@ class _Call:
             n, wide = layout.shape.n, layout.shape.endomorphism
             front[f"table {k}"] = table_bytes(curve, n, 1, wide)
             front[f"raw {k}"] = n * points.item_bytes if sent and wide else 0
-        scratch = [in_line(layout.buffers, ("status", "result")) for layout in layouts]
+        scratch = [in_line(layout.buffers, ANSWERING) for layout in layouts]
         places = lane.place({**front, "scratch": max(total for _, total in scratch)})
         tables = sum(size for name, size in front.items() if name.startswith("table"))
         course, first = Course(self._kernels, [], tables), 0
@@ -257,7 +257,7 @@ class _Call:
 
     def _part(self, first: int, shape: Shape, planned: Planned, points: Operand, raw: int) -> Part:
         """The conversions of one part: run by run of points that are sent to `raw`, or all at once."""
-        status, table, runtime = planned.answer.device, planned.places["table"], self._kernels.runtime
+        status, table, runtime = planned.answer.status, planned.places["table"], self._kernels.runtime
 
         def convert(start: int, count: int) -> Bound:
             (launch,) = lay_out_table(

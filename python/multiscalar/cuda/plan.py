@@ -1,8 +1,8 @@
 """A plan: the steps of one shape of call, bound to addresses, timed by phase, replayed as a graph.
 
 The digits come first, launched by themselves: they read the scalars wherever these are in this call, whole or chunk
-by chunk as they arrive, and while they run the graph of all the rest is submitted. The graph ends with the copy of
-the answer to the host. The first run of a plan submits its launches one by one; a shape that comes again is captured,
+by chunk as they arrive, and while they run the graph of all the rest is submitted. The last kernel writes the answer
+into the host's memory. The first run of a plan submits its launches one by one; a shape that comes again is captured,
 so that a repeated call decides nothing. Both forms do the same work in the same order. Events between phases (copy,
 digits, sort, accumulate, reduce, combine) are part of the work: the times in `result.run` are the device's own.
 """
@@ -10,9 +10,11 @@ digits, sort, accumulate, reduce, combine) are part of the work: the times in `r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..errors import OutOfMemoryError
+from ..errors import DeviceError, OutOfMemoryError
+from ..log import note
 from .chunks import DIGITS, Chunk, narrowed
 from .runtime import Bound, Module, Runtime
 from .steps import Fill, Launch, Layout, Ref
@@ -21,9 +23,9 @@ Address = Callable[[Ref], int]
 
 
 class Answer(NamedTuple):
-    """Where status words and sums lie on the device, one after the other, and where they go on the host."""
+    """Where the status words are on the device, and where they and the sums go on the host, one after the other."""
 
-    device: int
+    status: int
     host: int
     size: int
 
@@ -40,38 +42,37 @@ class Plan:
         module: Module,
         layout: Layout,
         address: Address,
-        answer: Answer,
         chunks: Sequence[Chunk] = (),
     ) -> None:
         self.layout = layout
         self.chunks = chunks
         self.launches = len(layout.steps) + max(0, len(chunks) - 1)
-        self._runtime, self._answer = runtime, answer
+        self._runtime = runtime
+        self._aside, self._early = layout.tuning.aside, layout.tuning.early
         self._graph: Any = None
         self._runs = 0
         head, rest = _cut(layout)
-        # The status words are marked afresh at the end of each run, when nobody waits for it.
-        self._status = [step for step in layout.steps if isinstance(step, Fill) and step.target.buffer == "status"]
         if chunks and [step.kernel for step in head] == [DIGITS]:
             heads = [[narrowed(head[0], layout, chunk)] for chunk in chunks]
         else:
             heads = [head]
         self._heads = [[runtime.bind(module, step, address) for step in steps] for steps in heads]
-        self._phases: list[tuple[str, list[Callable[[Any], None]]]] = []
+        self._phases: list[tuple[str, list[Callable[..., None]]]] = []
         for step in rest:
             if not self._phases or self._phases[-1][0] != step.phase:
                 self._phases.append((step.phase, []))
             self._phases[-1][1].append(self._bound(module, step, address))
+        followed = [isinstance(step, Launch) for step in rest]
+        self._follows = [False, *(a and b for a, b in pairwise(followed))]  # a launch after a launch
         self._names = ["digits", *(phase for phase, _ in self._phases)]
-        self._address = address
         self._marks = [runtime.event() for _ in range(len(self._phases) + 2)]
         self.arrived = [runtime.event() for _ in chunks]  # one a chunk: its scalars are on the device
 
-    def _bound(self, module: Module, step: Launch | Fill, address: Address) -> Callable[[Any], None]:
+    def _bound(self, module: Module, step: Launch | Fill, address: Address) -> Callable[..., None]:
         if not isinstance(step, Fill):
             return self._runtime.bind(module, step, address)
         target, value, size = address(step.target), step.value, step.size
-        return lambda stream: self._runtime.fill(target, value, size, stream)
+        return lambda stream, early: self._runtime.fill(target, value, size, stream)
 
     def begin(self, stream: Any) -> None:
         """Note that a call begins."""
@@ -95,29 +96,42 @@ class Plan:
                 bound(stream)
 
     def finish(self, stream: Any) -> None:
-        """All that follows the digits, and the answer to the host."""
+        """All that follows the digits, up to the answer in the host's memory."""
         self._runs += 1
         if self._runs == 1:
             self._submit(stream, in_graph=False)
             return
         if self._graph is None:
             try:
-                self._graph = self._runtime.capture(lambda captured: self._submit(captured, in_graph=True), stream)
+                self._graph = self._captured(stream)
             except OutOfMemoryError:  # no room for a graph: the next run may find some
                 self._submit(stream, in_graph=False)
                 return
         self._runtime.replay(self._graph, stream)
 
+    def _captured(self, stream: Any) -> Any:
+        """The graph; without early launches where the driver has none."""
+        try:
+            return self._runtime.capture(lambda captured: self._submit(captured, in_graph=True), stream)
+        except DeviceError as error:
+            if not self._early:
+                raise
+            note("cuda", f"launches begin in turn, since the driver refuses early ones: {error.what}")
+            self._early = False
+        return self._runtime.capture(lambda captured: self._submit(captured, in_graph=True), stream)
+
     def _submit(self, stream: Any, in_graph: bool) -> None:
+        aside, early = in_graph and self._aside, in_graph and self._early
+        follows = iter(self._follows)
         for mark, (_, steps) in zip(self._marks[1:], self._phases, strict=False):
-            self._runtime.record(mark, stream, in_graph)
+            self._runtime.record(mark, stream, in_graph, aside)
+            between = not aside  # the event is between this launch and the last one
             for step in steps:
-                step(stream)
-        self._runtime.record(self._marks[-1], stream, in_graph)
-        answer = self._answer
-        self._runtime.copy_out(answer.host, answer.device, answer.size, stream)
-        for mark in self._status:
-            self._runtime.fill(self._address(mark.target), mark.value, mark.size, stream)
+                step(stream, next(follows) and early and not between)
+                between = False
+        self._runtime.record(self._marks[-1], stream, in_graph, aside)
+        if aside:
+            self._runtime.rejoin(stream)
 
     def phases_ns(self, arrived: Any = None) -> dict[str, int]:
         """Device time by phase of the last run, which must have ended.
@@ -146,8 +160,8 @@ class Plan:
 
 
 def _cut(layout: Layout) -> tuple[list[Launch], list[Launch | Fill]]:
-    """The launches up to the last one that reads the scalars, and what follows; without the mark of the status."""
-    steps = [step for step in layout.steps if not (isinstance(step, Fill) and step.target.buffer == "status")]
+    """The launches up to the last one that reads the scalars, and what follows."""
+    steps = layout.steps
     reading = [k for k, step in enumerate(steps) if isinstance(step, Launch) and Ref("scalars") in step.arguments]
     head = [step for step in steps[: reading[-1] + 1] if isinstance(step, Launch)]
     assert len(head) == reading[-1] + 1, "only launches precede the digits"

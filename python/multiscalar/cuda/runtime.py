@@ -29,9 +29,9 @@ DEFAULT_SHARED_BYTES = 48 * 1024  # a block gets more only if asked for
 
 
 class Bound(Protocol):
-    """A launch with its addresses: call it with a stream."""
+    """A launch with its addresses: call it with a stream. An `early` one may begin while the launch before it ends."""
 
-    def __call__(self, stream: Any) -> None: ...
+    def __call__(self, stream: Any, early: bool = False) -> None: ...
 
     def move(self, buffer: str, base: int) -> None:
         """From now on `buffer` lies at `base`; a graph that was captured before does not notice."""
@@ -55,7 +55,8 @@ class Runtime(Protocol):
     def copy_within(self, target: int, source: int, size: int, stream: Any) -> None: ...
     def fill(self, target: int, value: int, size: int, stream: Any) -> None: ...
     def bind(self, module: Module, launch: Launch, address: Address) -> Bound: ...
-    def record(self, event: Any, stream: Any, in_graph: bool = False) -> None: ...
+    def record(self, event: Any, stream: Any, in_graph: bool = False, aside: bool = False) -> None: ...
+    def rejoin(self, stream: Any) -> None: ...
     def wait(self, stream: Any, event: Any) -> None: ...
     def wait_host(self, event: Any) -> None: ...
     def synchronize(self, stream: Any) -> None: ...
@@ -75,6 +76,8 @@ class GpuRuntime:
         self._record, self._wait = driver.entry("cuEventRecord"), driver.entry("cuStreamWaitEvent")
         self._wait_host, self._synchronize = driver.entry("cuEventSynchronize"), driver.entry("cuStreamSynchronize")
         self._elapsed = driver.load().cuEventElapsedTime
+        self._early = _EarlyLaunch()
+        self._aside: tuple[Any, Any] | None = None  # a stream beside a capture's own, and an event to go there and back
         self._current = driver.current(device.context)
 
     def load(self, code: bytes) -> Module:
@@ -150,13 +153,28 @@ class GpuRuntime:
         with driver.current(self.device.context):
             driver.call("cuEventDestroy", event)
 
-    def record(self, event: Any, stream: Any, in_graph: bool = False) -> None:
-        """Note the time; inside a capture the event becomes a node of the graph, and must be marked external."""
-        if in_graph:
-            external = driver.load().CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL
-            driver.call("cuEventRecordWithFlags", event, stream, int(external))
-        else:
+    def record(self, event: Any, stream: Any, in_graph: bool = False, aside: bool = False) -> None:
+        """Note the time; inside a capture the event becomes a node of the graph, and must be marked external.
+
+        With `aside` what is captured next does not come after that node: `rejoin` has to end the capture.
+        """
+        if not in_graph:
             self._record(event, stream)
+            return
+        if aside:
+            beside, passage = self._aside = self._aside or (self.stream(), self.event())
+            self._record(passage, stream)
+            self._wait(beside, passage, 0)
+            stream = beside
+        external = driver.load().CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL
+        driver.call("cuEventRecordWithFlags", event, stream, int(external))
+
+    def rejoin(self, stream: Any) -> None:
+        """What is captured next on `stream` comes after all that was recorded aside."""
+        assert self._aside is not None
+        beside, passage = self._aside
+        self._record(passage, beside)
+        self._wait(stream, passage, 0)
 
     def wait(self, stream: Any, event: Any) -> None:
         self._wait(stream, event, 0)
@@ -200,7 +218,7 @@ class GpuRuntime:
         kernel, shared = module[launch.kernel], launch.shared
         if shared > DEFAULT_SHARED_BYTES:
             self._allow_shared(kernel, shared)
-        return _Bound(self._launch, kernel, launch, address)
+        return _Bound(self._launch, self._early, kernel, launch, address)
 
     def capture(self, work: Callable[[Any], None], stream: Any) -> Any:
         """`work(stream)` as a graph, instantiated and uploaded: a replay is one submission."""
@@ -210,8 +228,12 @@ class GpuRuntime:
             driver.call("cuStreamBeginCapture", stream, api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
             try:
                 work(stream)
-            finally:
-                graph = driver.call("cuStreamEndCapture", stream)
+            except BaseException:
+                status, graph = api.cuStreamEndCapture(stream)
+                if not status:  # a call that fails spoils the capture, another reason does not
+                    driver.call("cuGraphDestroy", graph)
+                raise
+            graph = driver.call("cuStreamEndCapture", stream)
             try:
                 executable = driver.call("cuGraphInstantiate", graph, 0)
             finally:
@@ -235,13 +257,32 @@ class GpuRuntime:
         return self._current
 
 
+class _EarlyLaunch:
+    """cuLaunchKernel with programmatic stream serialization: see kernels/ptx/order.cuh."""
+
+    def __call__(self, kernel: Any, *rest: Any) -> None:
+        api = driver.load()
+        names = ("gridDimX", "gridDimY", "gridDimZ", "blockDimX", "blockDimY", "blockDimZ", "sharedMemBytes", "hStream")
+        *dimensions, where, extra = rest
+        serialize = api.CUlaunchAttribute()
+        serialize.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        serialize.value.programmaticStreamSerializationAllowed = 1
+        config = api.CUlaunchConfig()
+        for name, value in zip(names, dimensions, strict=True):
+            setattr(config, name, value)
+        config.attrs, config.numAttrs = [serialize], 1
+        driver.call("cuLaunchKernelEx", config, kernel, where, extra)
+
+
 class _Bound:
     """See `Bound`. The driver reads `values` through `pointers` at each launch."""
 
-    __slots__ = ("_dimensions", "_kernel", "_places", "_pointers", "_run", "_shared", "_values", "_where")
+    __slots__ = ("_dimensions", "_early", "_kernel", "_places", "_pointers", "_run", "_shared", "_values", "_where")
 
-    def __init__(self, run: Callable[..., None], kernel: Any, launch: Launch, address: Address) -> None:
-        self._run, self._kernel, self._shared = run, kernel, launch.shared
+    def __init__(
+        self, run: Callable[..., None], early: _EarlyLaunch, kernel: Any, launch: Launch, address: Address
+    ) -> None:
+        self._run, self._early, self._kernel, self._shared = run, early, kernel, launch.shared
         self._dimensions = (*launch.grid, 1, launch.block, 1, 1)
         self._values = [_packed(argument, address) for argument in launch.arguments]
         self._pointers = (ctypes.c_void_p * len(self._values))(*(ctypes.addressof(value) for value in self._values))
@@ -252,8 +293,9 @@ class _Bound:
             if isinstance(argument, Ref)
         ]
 
-    def __call__(self, stream: Any) -> None:
-        self._run(self._kernel, *self._dimensions, self._shared, stream, self._where, 0)
+    def __call__(self, stream: Any, early: bool = False) -> None:
+        run = self._early if early else self._run
+        run(self._kernel, *self._dimensions, self._shared, stream, self._where, 0)
 
     def move(self, buffer: str, base: int) -> None:
         for name, value, offset in self._places:

@@ -85,12 +85,14 @@ class Tuning:
     """The free choices. `windows` cut the bits evenly; see the kernels for the rest."""
 
     windows: int
-    slice: int  # list entries a thread of msm_accumulate
+    slice: int  # list entries a thread of msm_accumulate, at most: when every bucket needs all of its padding
     run: int  # buckets a thread of msm_reduce_runs, a power of two; 1 skips that kernel
     grouped: bool  # group in one block a set, instead of the two-level sort
     pair_rounds: int = 0  # rounds of affine pair addition before the XYZZ accumulation
     pair_run: int = 96  # sums a thread of a pair tile, about
     sets_per_pass: int = 0  # sets worked on together; 0 means all. Fewer need less memory
+    aside: bool = False  # in a graph, the events between phases lie beside the way of the launches
+    early: bool = False  # and launches may begin while the one before ends (needs sm_90), where no event is between
 
 
 @dataclass(frozen=True)

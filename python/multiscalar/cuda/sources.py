@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 SOURCES: Final = (
-    "ptx/rows", "ptx/memory", "ptx/warp",
+    "ptx/rows", "ptx/memory", "ptx/warp", "ptx/order",
     "field/element", "field/inverse",
     "curve/points", "curve/octet",
     "msm/common", "msm/digits", "msm/group", "msm/tiles", "msm/tiles_twice", "msm/partition",

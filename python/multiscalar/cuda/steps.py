@@ -11,7 +11,9 @@ from typing import Final
 from .shape import Shape, Tuning
 
 EXTERNAL: Final = ("scalars", "table", "lengths")  # buffers that the caller owns
-STATUS_WORDS: Final = 2  # of buffer `status`: lowest index of a bad scalar, of a bad point; NO_INDEX when there is none
+# Buffer `status`: lowest index of a bad scalar, of a bad point; NO_INDEX when there is none, as it has to be before a
+# call and is after it. What it was at the end is in buffer `report`.
+STATUS_WORDS: Final = 2
 NO_INDEX: Final = 0xFFFFFFFF
 
 

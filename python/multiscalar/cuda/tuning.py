@@ -22,7 +22,7 @@ from .shape import DeviceShape, Shape, Sizes, Tuning, divide_up
 MEASURED_MULTIPROCESSORS = 132
 MAX_WIDTH = 22  # buckets of a set: at most MAX_BINS bins of MAX_BIN_BUCKETS
 MAX_GROUPED_CANDIDATES = 1 << 16  # beyond, the sort is always better than one block a set
-LONGEST_SLICE = 128
+LONGEST_SLICE = 136
 BLOCK = 128  # threads of the heavy kernels
 TREE_OCTETS = 32
 
@@ -146,12 +146,13 @@ class Model:
 
     def accumulate(self) -> float:
         sizes, rates = self.sizes, self.rates
-        slices = self.listed / sizes.tuning.slice
-        threads = slices / sizes.sets
-        time = LAUNCH + self.threads(threads, sizes.tuning.slice, rates.affine_latency, rates.affine)
+        entries = self.listed / sizes.sets
+        steps = ceil(entries / sizes.slices)
+        slices = sizes.sets * entries / steps  # that are not empty
+        time = LAUNCH + self.threads(entries / steps, steps, rates.affine_latency, rates.affine)
         if sizes.slices == 1:
             return time
-        span = sizes.candidates / sizes.pad / min(sizes.buckets, sizes.candidates) / sizes.tuning.slice
+        span = sizes.candidates / sizes.pad / min(sizes.buckets, sizes.candidates) / steps
         joined = sizes.sets * sizes.slices >= MANY_BORDERS
         if joined:
             time += LAUNCH + rates.join_latency + slices * rates.join * self.million
@@ -203,11 +204,11 @@ def estimate(shape: Shape, tuning: Tuning, device: DeviceShape) -> Cost:
 
 def slices(model: Model) -> list[int]:
     """Slice lengths that give every multiprocessor the same number of blocks, and short ones for short lists."""
-    sets, most = model.sizes.sets, model.rates.resident // BLOCK
+    sizes, most = model.sizes, model.rates.resident // BLOCK
     lengths = {4, 8} if model.listed < 16 * model.resident else set()
     for share in (1, 2, 3, most, 2 * most, 4 * most):
-        blocks = max(1, share * model.device.multiprocessors // sets)  # of a set
-        lengths.add(min(LONGEST_SLICE, max(4, ceil(model.listed / sets / (blocks * BLOCK)))))
+        blocks = max(1, share * model.device.multiprocessors // sizes.sets)  # of a set
+        lengths.add(min(LONGEST_SLICE, max(4, divide_up(sizes.listed, blocks * BLOCK))))
     return sorted(lengths)
 
 

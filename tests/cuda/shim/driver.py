@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 HERE = Path(__file__).parent
 CURVES = HERE.parents[2] / "curves"
-PORTABLE = {"ptx/rows": "rows.hpp", "ptx/memory": "memory.hpp", "ptx/warp": "warp.hpp"}
+PORTABLE = {f"ptx/{name}": f"{name}.hpp" for name in ("rows", "memory", "warp", "order")}
 # Fortified longjmp, which some distributions switch on, refuses to go from one fibre's stack to another's.
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-w", "-U_FORTIFY_SOURCE")
 Bytes = NDArray[np.uint8]

@@ -22,7 +22,7 @@ import numpy as np
 from driver import aligned
 from multiscalar.cuda.shape import SHARED_BYTES
 from multiscalar.cuda.steps import Launch, Ref
-from multiscalar.errors import OutOfMemoryError
+from multiscalar.errors import DeviceError, OutOfMemoryError
 
 _one_at_a_time = threading.Lock()  # the fibres of the shim are one set for the process
 Work = Callable[[], None]
@@ -74,7 +74,7 @@ class Bound:
         self._runtime, self._run, self._launch = runtime, run, launch
         self._words = [0 if a is None else address(a) if isinstance(a, Ref) else a for a in launch.arguments]
 
-    def __call__(self, stream: Stream) -> None:
+    def __call__(self, stream: Stream, early: bool = False) -> None:
         launch, array = self._launch, (ctypes.c_uint64 * len(self._words))(*self._words)
 
         def work() -> None:
@@ -82,6 +82,8 @@ class Bound:
                 code = self._run(launch.kernel.encode(), *launch.grid, launch.block, array)
             assert code == 0, f"{launch.kernel}: {'no such kernel' if code == 1 else 'deadlock'}"
 
+        if early:
+            self._runtime.note_early()
         self._runtime.submit(stream, work, "launch")
 
     def move(self, buffer: str, base: int) -> None:
@@ -96,11 +98,13 @@ class ShimRuntime:
 
     capacity: int = 1 << 40
     eager_copies: bool = False
+    refuses_early: bool = False
     used: int = 0
     log: dict[str, int] = field(default_factory=dict)
     _memory: dict[int, np.ndarray] = field(default_factory=dict)
     _pinned: list[tuple[int, int]] = field(default_factory=list)
     _recording: list[tuple[Stream, Work]] | None = None
+    _after: str = ""  # what the capture has last on its way
 
     def _note(self, what: str) -> None:
         self.log[what] = self.log.get(what, 0) + 1
@@ -108,6 +112,7 @@ class ShimRuntime:
     def submit(self, stream: Stream, work: Work, what: str) -> None:
         if self._recording is not None:
             self._recording.append((stream, work))
+            self._after = what
             return
         self._note(what)
         stream.add(work)
@@ -175,9 +180,20 @@ class ShimRuntime:
         assert launch.shared <= SHARED_BYTES, f"{launch.kernel}: {launch.shared} bytes of shared memory"
         return Bound(self, module["shim_launch"], launch, address)
 
-    def record(self, event: Mark, stream: Stream, in_graph: bool = False) -> None:
+    def note_early(self) -> None:
+        if self.refuses_early:
+            raise DeviceError("the GPU failed with CUDA_ERROR_NOT_SUPPORTED in cuLaunchKernelEx")
+        assert self._after == "launch", "only a launch right after a launch may be early"
+        self._note("early")
+
+    def rejoin(self, stream: Stream) -> None:
+        assert self._recording is not None
+
+    def record(self, event: Mark, stream: Stream, in_graph: bool = False, aside: bool = False) -> None:
         if self._recording is not None:
             assert in_graph
+            if not aside:
+                self._after = "record"
             self._recording.append((stream, lambda: self._pass(event, stream)))
             return
         assert not in_graph
@@ -208,6 +224,7 @@ class ShimRuntime:
 
     def capture(self, work: Callable[[Any], None], stream: Stream) -> list[tuple[Stream, Work]]:
         self._note("capture")
+        self._after = ""
         self._recording = steps = []
         try:
             work(stream)

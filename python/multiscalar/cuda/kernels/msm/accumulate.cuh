@@ -1,8 +1,11 @@
 // Bucket accumulation over equal slices of the grouped list.
 //
 // Thread t of a set adds the list positions [t L, (t + 1) L), whatever the buckets are, so the time does not depend on
-// the distribution of scalars. A bucket that lies inside a slice is stored; one that crosses a border leaves a partial
+// the distribution of scalars. L is the length that the list turned out to have over the number of slices: no slice is
+// empty before the last ones. A bucket that lies inside a slice is stored; one that crosses a border leaves a partial
 // sum, which msm_fixup joins. Two slots a slice: slot 0 for a bucket begun earlier, slot 1 for one that goes on.
+//
+// Blocks go around the sets, so that what is empty comes last in all of them and the others spread evenly over the device.
 //
 // Cost: an XYZZ mixed addition (8M + 2S) an entry, less the first of each bucket. Source: EFD shortw/xyzz.
 
@@ -27,11 +30,11 @@ static __device__ __forceinline__ u32* sum_target(const Sums& sums, u32 b, u64 s
 }
 
 template <typename Load>
-static __device__ __forceinline__ void accumulate_slice(const u32* offsets, u32 buckets, u32 shift, u32 slice, u32 t,
+static __device__ __forceinline__ void accumulate_slice(const u32* offsets, u32 buckets, u32 shift, u32 slices, u32 t,
                                                         const Sums& sums, const Load& load) {
     u64 slot = 2 * u64(t);
     sums.owners[slot] = NONE, sums.owners[slot + 1] = NONE;
-    u32 length = offsets[buckets] >> shift, begin = t * slice;
+    u32 length = offsets[buckets] >> shift, slice = (length + slices - 1) / slices, begin = t * slice;
     if (begin >= length) return;
     u32 end = begin + slice < length ? begin + slice : length;
     u32 low = 0, high = buckets;  // bisect for the first bucket
@@ -67,30 +70,32 @@ static __device__ __forceinline__ void accumulate_slice(const u32* offsets, u32 
     }
 }
 
-// grid (ceil(slices / 128), sets).
+// grid (sets ceil(slices / 128)).
 extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
     msm_accumulate(const u32* table, const u32* entries, const u32* offsets, u32* buckets_out, u32* partials, u32* owners,
-                   u32 coordinates, u32 buckets, u32 slice, u32 slices, u32 entry_stride) {
-    u32 t = blockIdx.x * blockDim.x + threadIdx.x, set = blockIdx.y;
+                   u32 coordinates, u32 buckets, u32 sets, u32 slices, u32 entry_stride) {
+    await_previous();
+    u32 t = blockIdx.x / sets * blockDim.x + threadIdx.x, set = blockIdx.x % sets;
     if (t >= slices) return;
     Table records = {table, coordinates};
     const u32* list = entries + u64(set) * entry_stride;
     Sums sums = {buckets_out + u64(set) * buckets * (4 * curve::N), partials + u64(set) * slices * (8 * curve::N),
                  owners + u64(set) * slices * 2};
-    accumulate_slice(offsets + u64(set) * (buckets + 1), buckets, 0, slice, t, sums,
+    accumulate_slice(offsets + u64(set) * (buckets + 1), buckets, 0, slices, t, sums,
                      [&](u32 position) { return load_entry(records, list[position]); });
 }
 
 // The same over points left by msm_pairs; `shift` is the number of pair rounds.
 extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
     msm_accumulate_points(const u32* points, const u32* offsets, u32* buckets_out, u32* partials, u32* owners,
-                          u32 buckets, u32 slice, u32 slices, u32 shift, u32 point_stride) {
-    u32 t = blockIdx.x * blockDim.x + threadIdx.x, set = blockIdx.y;
+                          u32 buckets, u32 sets, u32 slices, u32 shift, u32 point_stride) {
+    await_previous();
+    u32 t = blockIdx.x / sets * blockDim.x + threadIdx.x, set = blockIdx.x % sets;
     if (t >= slices) return;
     const u32* list = points + u64(set) * point_stride * (2 * curve::N);
     Sums sums = {buckets_out + u64(set) * buckets * (4 * curve::N), partials + u64(set) * slices * (8 * curve::N),
                  owners + u64(set) * slices * 2};
-    accumulate_slice(offsets + u64(set) * (buckets + 1), buckets, shift, slice, t, sums, [&](u32 position) {
+    accumulate_slice(offsets + u64(set) * (buckets + 1), buckets, shift, slices, t, sums, [&](u32 position) {
         const u32* x = list + u64(position) * curve::N;  // all x of the set, then all y
         return Affine{load_fe_line(x), load_fe_line(x + u64(point_stride) * curve::N)};
     });

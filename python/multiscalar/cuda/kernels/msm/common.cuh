@@ -6,8 +6,8 @@
 constexpr u32 SIGN = 0x80000000u, PHI = 0x40000000u, INDEX = 0x3fffffffu;
 constexpr u32 NONE = 0xffffffffu;  // padding entry; also "no bucket" in lists of partial sums
 
-// Status words, set to NONE before a run: the lowest index of an inadmissible scalar, of a point off the curve.
-constexpr u32 STATUS_SCALAR = 0, STATUS_POINT = 1;
+// Status words, NONE before a run: the lowest index of an inadmissible scalar, of a point off the curve.
+constexpr u32 STATUS_SCALAR = 0, STATUS_POINT = 1, STATUS_WORDS = 2;
 
 // `bits` split into `windows` widths that differ by at most one, the wider ones first. An even split keeps the top
 // window from being narrow, where every term would meet in a few buckets.

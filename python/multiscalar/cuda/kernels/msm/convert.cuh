@@ -24,6 +24,7 @@ static __device__ __forceinline__ void store_record(u32* record, u32 coordinates
 // coordinate >= p or, with POINT_CHECK, of a point off the curve.
 extern "C" __global__ void __launch_bounds__(128)
     msm_convert(const u32* points, u32* table, u32* status, u32 n, u32 coordinates, u32 flags, u32 first) {
+    await_previous();
     u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     Affine p = {load_fe(points + u64(i) * (2 * curve::N)), load_fe(points + u64(i) * (2 * curve::N) + curve::N)};
@@ -42,6 +43,7 @@ extern "C" __global__ void __launch_bounds__(128)
 // grid (ceil(n / 128)). out[i] = 2^shift in[i].
 extern "C" __global__ void __launch_bounds__(128)
     msm_precompute(const u32* table_in, u32* table_out, u32 n, u32 coordinates, u32 shift) {
+    await_previous();
     u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     const u32* record = table_in + u64(i) * (coordinates * curve::N);

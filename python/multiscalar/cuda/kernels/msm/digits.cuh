@@ -177,6 +177,7 @@ static __device__ __forceinline__ void recode(Scalar s, bool negative, const Rec
 extern "C" __global__ void __launch_bounds__(128)
     msm_digits(const unsigned char* scalars, const u32* lengths, u32* digits, u32* status, u32 scalar_bytes, u32 flags,
                u32 n, u32 bits, u32 windows, u32 groups, u32 parts, u32 set_stride) {
+    await_previous();
     u32 i = blockIdx.x * blockDim.x + threadIdx.x, msm = blockIdx.y;
     if (i >= n) return;
     u64 index = u64(msm) * n + i;

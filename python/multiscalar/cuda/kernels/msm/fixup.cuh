@@ -15,6 +15,8 @@ constexpr u32 JOINED = SIGN, JOIN_LENGTH = 8, FIXUP_OCTETS = 32, FIXUP_ITEMS = 2
 // grid (ceil(slices / 128), sets).
 extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
     msm_join(const u32* partials, u32* owners, u32* buckets_out, u32 slices, u32 buckets) {
+    await_previous();
+    admit_next();
     u32 t = blockIdx.x * blockDim.x + threadIdx.x, set = blockIdx.y;
     if (t + 1 >= slices) return;
     u32* mine = owners + u64(set) * slices * 2;
@@ -36,6 +38,7 @@ extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
 extern "C" __global__ void __launch_bounds__(256, 2)
     msm_fixup(const u32* partials, const u32* owners, u32* partials_out, u32* owners_out, u32* buckets_out, u32 count,
               u32 buckets) {
+    await_previous();
     __shared__ u32 points[FIXUP_ITEMS * 3 * curve::N], held[FIXUP_ITEMS];
     constexpr u32 POINT = 3 * curve::N, XYZZ = 4 * curve::N;
     u32 set = blockIdx.y, octet = threadIdx.x / 8, first = blockIdx.x * FIXUP_ITEMS;

@@ -3,7 +3,7 @@
 // 1. msm_bin_count       histogram of the high digit bits (the bins)
 // 2. msm_bin_scatter     entries to their bins
 // 3. msm_bucket_count    histogram of the low digit bits inside each bin, i.e. of the buckets
-// 4. msm_bin_lengths     list length of each bin, buckets padded; one block a bin
+// 4. msm_bin_lengths     list length of each bin, buckets padded; one block a bin (left out when pad = 1)
 // 5. msm_bucket_offsets  where each bucket starts, padding filled with NONE; one block a bin
 // 6. msm_bucket_scatter  entries to their buckets
 // Every block of 1, 2, 3 and 6 handles an equal chunk of a list, so a bin that holds everything costs what a spread does.
@@ -29,6 +29,7 @@ struct DigitChunk {
 // grid (chunks halves parts, sets); bin_counts start at zero.
 extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
     msm_bin_count(const u32* digits, u32* bin_counts, u32 n, u32 chunk, u32 bins, u32 low_bits, u32 digit_stride) {
+    await_previous();
     __shared__ u32 counts[MAX_TARGETS];
     DigitChunk mine(n, chunk);
     const u32* from = digits + u64(blockIdx.y) * digit_stride + u64(mine.block) * n;
@@ -46,6 +47,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, SORT_BLOCKS)
     msm_bin_scatter(const u32* digits, const u32* bin_counts, u32* bin_cursors, u32* binned_entries,
                     unsigned short* binned_keys, u32 n, u32 halves, u32 parts, u32 points, u32 own_bases, u32 groups,
                     u32 first_set, u32 chunk, u32 bins, u32 low_bits, u32 digit_stride) {
+    await_previous();
     __shared__ SortSpace space;
     __shared__ u32 places[MAX_BINS];
     u32 set = blockIdx.y;
@@ -95,6 +97,7 @@ static __device__ __forceinline__ void for_bins(const u32* bin_counts, u32 bins,
 extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
     msm_bucket_count(const u32* bin_counts, const unsigned short* binned_keys, u32* bucket_counts, u32 bins, u32 low_bits,
                      u32 chunk, u32 digit_stride) {
+    await_previous();
     __shared__ u32 counts[MAX_TARGETS], places[MAX_BINS + 1], scratch[33];
     u32 set = blockIdx.y;
     const unsigned short* keys = binned_keys + u64(set) * digit_stride;
@@ -113,6 +116,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
 // grid (bins, sets).
 extern "C" __global__ void __launch_bounds__(256)
     msm_bin_lengths(const u32* bucket_counts, u32* bin_lengths, u32 bins, u32 low_bits, u32 pad) {
+    await_previous();
     __shared__ u32 scratch[33];
     u64 bin = u64(blockIdx.y) * bins + blockIdx.x;
     u32 own = 0, total;
@@ -125,6 +129,7 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     msm_bucket_offsets(const u32* bin_lengths, u32* bucket_counts, u32* offsets, u32* entries, u32 bins, u32 low_bits,
                        u32 pad, u32 entry_stride) {
+    await_previous();
     __shared__ u32 scratch[33];
     u32 set = blockIdx.y, bin = blockIdx.x, local = 1u << low_bits;
     u32 own = 0, place;
@@ -151,6 +156,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, SORT_BLOCKS)
     msm_bucket_scatter(const u32* bin_counts, u32* bucket_cursors, const u32* binned_entries,
                        const unsigned short* binned_keys, u32* entries, u32 bins, u32 low_bits, u32 chunk,
                        u32 digit_stride, u32 entry_stride) {
+    await_previous();
     __shared__ SortSpace space;
     __shared__ u32 places[MAX_BINS + 1];
     u32 set = blockIdx.y, local = 1u << low_bits;

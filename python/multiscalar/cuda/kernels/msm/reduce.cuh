@@ -16,6 +16,7 @@ constexpr u32 TREE_OCTETS = 32;
 // the bucket array need not be cleared.
 extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
     msm_reduce_runs(const u32* buckets_in, const u32* offsets, u32* lists_out, u32 buckets, u32 run) {
+    await_previous();
     u32 t = blockIdx.x * blockDim.x + threadIdx.x, set = blockIdx.y, runs = buckets / run;
     if (t >= runs) return;
     const u32* place = offsets + u64(set) * (buckets + 1) + t * run;
@@ -92,6 +93,8 @@ static __device__ __forceinline__ u32* tree_reduce(const TreeInput& input, u32 f
 extern "C" __global__ void __launch_bounds__(256, 2)
     msm_reduce_tree(const u32* input, const u32* offsets, u32* lists_out, u32 length, u32 lists, u32 levels,
                     u32 half_buffer) {
+    await_previous();
+    admit_next();
     DYNAMIC_SHARED(u32, buffer);
     u32 set = blockIdx.y, octet = threadIdx.x / 8, chunks = gridDim.x, all = lists + levels;
     u32 words = offsets != nullptr ? 4 * curve::N : 3 * curve::N;
@@ -109,6 +112,8 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 extern "C" __global__ void __launch_bounds__(256)
     msm_reduce_last(const u32* input, const u32* offsets, u32* sums_out, u32 length, u32 lists, u32 levels,
                     u32 half_buffer, u32 weighted, u32 run_bits) {
+    await_previous();
+    admit_next();
     DYNAMIC_SHARED(u32, buffer);
     u32 set = blockIdx.x, all = lists + levels;
     u32 words = offsets != nullptr ? 4 * curve::N : 3 * curve::N;

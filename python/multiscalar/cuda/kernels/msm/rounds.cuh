@@ -73,6 +73,7 @@ static __device__ __forceinline__ void pairs_all(const MakeSource& make, const u
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     msm_pairs_entries(const u32* table, const u32* entries, const u32* offsets, u32* out, u32* scratch, u32 coordinates,
                       u32 buckets, u32 sets, u32 run, u32 slots, u32 entry_stride, u32 out_stride) {
+    await_previous();
     Table records = {table, coordinates};
     pairs_all([&](u32 set) { return EntrySource{records, entries + u64(set) * entry_stride}; }, offsets, out,
               reinterpret_cast<Quad*>(scratch), buckets, sets, 1, run, slots, out_stride);
@@ -82,6 +83,7 @@ extern "C" __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
 extern "C" __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
     msm_pairs_points(const u32* points, const u32* offsets, u32* out, u32* scratch, u32 buckets, u32 sets, u32 shift,
                      u32 run, u32 slots, u32 in_stride, u32 out_stride) {
+    await_previous();
     auto make = [&](u32 set) {
         const u32* xs = points + u64(set) * in_stride * (2 * curve::N);
         return PointSource{xs, xs + u64(in_stride) * curve::N};
