@@ -45,6 +45,8 @@ CHANGES: dict[str, Change] = {
     "slices of double": lambda t: replace(t, slice=2 * t.slice),
     "a window more": lambda t: replace(t, windows=t.windows + 1),
     "a window fewer": lambda t: replace(t, windows=t.windows - 1),
+    "tail beside": lambda t: replace(t, tail=True),
+    "tail beside, half slices": lambda t: replace(t, tail=True, slice=max(4, t.slice // 2)),
     "events aside": lambda t: replace(t, aside=True),
     "launches early": lambda t: replace(t, aside=True, early=True),
     "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
@@ -171,7 +173,7 @@ def table_of(curve: ms.Curve, n: int, text: str, points: Any, scalars: Any, repe
 
 def describe(plan: Tuning) -> str:
     words = f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
-    return words + " aside" * plan.aside + " early" * plan.early
+    return words + " tail" * plan.tail + " aside" * plan.aside + " early" * plan.early
 
 
 def main() -> int:
