@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Callable
 from functools import lru_cache
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from multiscalar.cuda.layout import lay_out  # noqa: E402
 from multiscalar.cuda.records import lay_out_table, table_bytes  # noqa: E402
 from multiscalar.cuda.shape import DeviceShape, Shape, Sizes, Tuning  # noqa: E402
 from multiscalar.cuda.steps import NO_INDEX  # noqa: E402
+from multiscalar.cuda.tuning import Model, tune  # noqa: E402
 
 CURVES = list(oracle.FILES)
 OTHERS = sources.with_others(*sources.OTHERS)
@@ -186,6 +188,28 @@ def test_blocks_that_sort_several_tiles(files: tuple[str, ...]) -> None:
 def test_awkward_bases(name: str, path: str) -> None:
     """All equal, opposite pairs, all infinity, and a mixture, under one scalar so that all meet in the same buckets."""
     check_awkward_bases(name, path)
+
+
+def test_lists_too_long_for_a_thread_to_hold() -> None:
+    """One block groups 16,600 digits, of which its threads can keep 16,384 between counting and writing."""
+    name, n = "bn254", 8300
+    known, values = bases(name, n), np.random.default_rng(6).integers(0, 256, n, dtype=np.uint8)
+    tuning = Tuning(windows=2, slice=40, run=1, grouped=True)
+    sums, _ = compute(name, known.raw(), values, tuning, scalar_bytes=1, subgroup=False, factor=2)
+    assert sums == [known.expected([int(v) for v in values])]
+
+
+@pytest.mark.parametrize("name", ["bn254", "bls12-377"])
+@pytest.mark.parametrize("bits", [16, 20])
+def test_accumulation_spreads_evenly_over_the_device(name: str, bits: int) -> None:
+    """What the busiest multiprocessor has, the others have too, with lists as long as uniform scalars make them."""
+    device = DeviceShape(132)
+    shape = Shape(curve=oracle.shape_of(oracle.curve(name)), n=1 << bits, endomorphism=True)
+    sizes = Sizes(shape, tune(shape, device))
+    entries = Model(sizes, device).listed / sizes.sets
+    slices = entries / ceil(entries / sizes.slices)
+    blocks = sizes.sets * ceil(slices / 128)
+    assert blocks / (ceil(blocks / 132) * 132) > 0.9
 
 
 def check_awkward_bases(name: str, path: str, only: str = "", **more: Any) -> None:

@@ -22,7 +22,7 @@ from .shape import DeviceShape, Shape, Sizes, Tuning, divide_up
 MEASURED_MULTIPROCESSORS = 132
 MAX_WIDTH = 22  # buckets of a set: at most MAX_BINS bins of MAX_BIN_BUCKETS
 MAX_GROUPED_CANDIDATES = 1 << 16  # beyond, the sort is always better than one block a set
-LONGEST_SLICE = 136
+LONGEST_SLICE = 136  # longer ones save few borders and leave the last blocks longer alone
 BLOCK = 128  # threads of the heavy kernels
 TREE_OCTETS = 32
 
