@@ -259,8 +259,8 @@ def sanitize(session: Session) -> None:
 def tune(session: Session) -> None:
     """What docs/gpu-engine.md leaves to a measurement, in one table."""
     for texts in ("chosen", "others"):
-        command = [PYTHON, "tools/gpu_tune.py", "--texts", texts, "--seconds", "60"]
-        session.run("tune", texts, command, 110, keep="tune.md")
+        command = [PYTHON, "tools/gpu_tune.py", "--texts", texts, "--seconds", "110"]
+        session.run("tune", texts, command, 180, keep="tune.md")
     print((session.out / "tune.md").read_text(), flush=True)
 
 

@@ -25,6 +25,7 @@ import multiscalar as ms
 from multiscalar.cuda import bases as cuda_bases
 from multiscalar.cuda import compiled, sources
 from multiscalar.cuda.device import open_device
+from multiscalar.cuda.layout import SORT_TILE
 from multiscalar.cuda.ondevice import OnDevice
 from multiscalar.cuda.shape import Tuning
 from multiscalar.cuda.steps import Fill, Layout, Step
@@ -45,6 +46,9 @@ CHANGES: dict[str, Change] = {
     "slices of double": lambda t: replace(t, slice=2 * t.slice),
     "a window more": lambda t: replace(t, windows=t.windows + 1),
     "a window fewer": lambda t: replace(t, windows=t.windows - 1),
+    "chunks of 2 tiles": lambda t: t if t.grouped else replace(t, chunk=2 * SORT_TILE),
+    "chunks of 4 tiles": lambda t: t if t.grouped else replace(t, chunk=4 * SORT_TILE),
+    "chunks of 6 tiles": lambda t: t if t.grouped else replace(t, chunk=6 * SORT_TILE),
     "tail beside": lambda t: replace(t, tail=True),
     "tail beside, half slices": lambda t: replace(t, tail=True, slice=max(4, t.slice // 2)),
     "events aside": lambda t: replace(t, aside=True),
@@ -173,6 +177,7 @@ def table_of(curve: ms.Curve, n: int, text: str, points: Any, scalars: Any, repe
 
 def describe(plan: Tuning) -> str:
     words = f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
+    words += f" c{plan.chunk}" if plan.chunk else ""
     return words + " tail" * plan.tail + " aside" * plan.aside + " early" * plan.early
 
 

@@ -141,7 +141,7 @@ def _partition(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, co
     low_bits, bins = sizes.low_bits, sizes.bins
     blocks = shape.halves * shape.factor
     fill = divide_up(sizes.candidates * count, 4 * device.multiprocessors)
-    chunk = min(32768, max(2048, divide_up(fill, SORT_TILE) * SORT_TILE))
+    chunk = layout.tuning.chunk or min(32768, max(2048, divide_up(fill, SORT_TILE) * SORT_TILE))
     digit_grid = (divide_up(shape.n, chunk) * blocks, count)
     list_grid = (divide_up(sizes.candidates, chunk), count)
     layout.need("bins", 4 * count * (3 * bins + sizes.buckets))
