@@ -21,6 +21,7 @@ MAX_TABLE_POINTS: Final = (1 << 30) - 1  # an entry has 30 bits for the index; a
 PAIR_THREADS = 128
 PAIR_BLOCKS = {8: 5, 12: 4}  # resident blocks of a multiprocessor, as in msm/pairs.cuh
 FIXUP_ITEMS = 64
+HELD_DIGITS = 16  # of a thread of msm_group
 SORT_THREADS, SORT_TILE = 512, 4096
 MANY_BORDERS = 8192  # from here on throughput counts: join by single threads before the tree
 MAX_BINS, MAX_BIN_BUCKETS = 1024, 2048
@@ -51,7 +52,7 @@ def lay_out(shape: Shape, tuning: Tuning, device: DeviceShape) -> Layout:
     for first in range(0, sizes.sets, sizes.sets_per_pass):
         count = min(sizes.sets_per_pass, sizes.sets - first)
         if tuning.grouped:
-            _group(layout, sizes, first, count)
+            _group(layout, sizes, device, first, count)
         else:
             _partition(layout, sizes, device, first, count)
         if _has_tail(sizes):
@@ -120,12 +121,13 @@ def _entry_map(layout: Layout, sizes: Sizes) -> tuple[int, ...]:
     return shape.n, shape.halves, shape.factor, shape.table_points, int(shape.own_bases), sizes.groups
 
 
-def _group(layout: Layout, sizes: Sizes, first: int, count: int) -> None:
+def _group(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count: int) -> None:
     if first:
         raise ValueError("lists that are grouped in one block are all grouped together")
     layout.need("entries", 4 * count * sizes.entries)
     layout.need("offsets", 4 * count * (sizes.buckets + 1))
-    threads = min(1024, max(128, power_of_two_at_least(sizes.candidates / 4)))
+    share = 4 if count <= device.multiprocessors else HELD_DIGITS  # few blocks want many threads, many want room
+    threads = min(1024, max(128, power_of_two_at_least(sizes.candidates / share)))
     layout.steps.append(
         Launch(
             "msm_group", (count, 1), threads,
