@@ -3,9 +3,10 @@
     python tools/gpu_tune.py [--texts chosen|others] [--curves bn254,bls12-377] [--sizes 2^10,2^20] [--repeats 5]
 
 `--texts` picks files of `multiscalar.cuda.sources`: the chosen ones, or the others. A row is a plan: the cost model's,
-then one choice changed at a time. Times are medians in microseconds: device events by phase, their sum, wall; and of
-the wall time what passes until the host waits for the device, and after it has waited. Scalars and bases are on the
-device. Then the model's plan launch by launch: an event after each, which itself takes a microsecond or two.
+then one choice changed at a time; small sizes first, and what no GPU has run yet after all others. Times are medians in
+microseconds: device events by phase, their sum, wall; and of the wall time what passes until the host waits for the
+device, and after it has waited. Scalars and bases are on the device. Each size also gets the model's plan launch by
+launch: an event after each, which itself takes a microsecond or two. Exit code 1 if any sum was wrong.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import multiscalar as ms
 from multiscalar.cuda import bases as cuda_bases
@@ -36,6 +37,19 @@ HOST = ("device", "wall", "before", "after")
 QUICK = 1 << 20  # up to this size a call is short: more repeats cost nothing
 TEXTS = {"chosen": sources.SOURCES, "others": sources.with_others(*sources.OTHERS)}
 Change = Callable[[Tuning], Tuning]
+
+
+class Case(NamedTuple):
+    """What is computed: a curve's points and scalars, by which kernels' text, how often."""
+
+    curve: ms.Curve
+    n: int
+    text: str
+    points: Any
+    scalars: Any
+    repeats: int
+
+
 CHANGES: dict[str, Change] = {
     "model": lambda t: t,
     "tiles of 48": lambda t: replace(t, pair_run=48),
@@ -49,11 +63,15 @@ CHANGES: dict[str, Change] = {
     "chunks of 2 tiles": lambda t: t if t.grouped else replace(t, chunk=2 * SORT_TILE),
     "chunks of 4 tiles": lambda t: t if t.grouped else replace(t, chunk=4 * SORT_TILE),
     "chunks of 6 tiles": lambda t: t if t.grouped else replace(t, chunk=6 * SORT_TILE),
+    "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
+}
+# What no GPU has run yet comes last, so that it takes nothing along: branches in a graph, launches that overlap.
+UNTRIED: dict[str, Change] = {
+    "model": CHANGES["model"],
+    "events aside": lambda t: replace(t, aside=True),
     "tail beside": lambda t: replace(t, tail=True),
     "tail beside, half slices": lambda t: replace(t, tail=True, slice=max(4, t.slice // 2)),
-    "events aside": lambda t: replace(t, aside=True),
     "launches early": lambda t: replace(t, aside=True, early=True),
-    "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
 }
 
 
@@ -81,6 +99,10 @@ def tuned(change: Change) -> Iterator[list[Tuning]]:
         cuda_bases.tune = original
 
 
+class WrongSumError(Exception):
+    """The sum is not the expected one."""
+
+
 def measure(curve: ms.Curve, bases: Any, scalars: OnDevice, expected: ms.Point, repeats: int) -> dict[str, float]:
     """Medians after two calls that make the plan and its graph."""
     rows: list[dict[str, float]] = []
@@ -90,7 +112,7 @@ def measure(curve: ms.Curve, bases: Any, scalars: OnDevice, expected: ms.Point, 
             result = bases.msm(scalars)
             ended = time.perf_counter_ns()
             if result != expected:
-                raise SystemExit("WRONG: the sum is not the expected one")
+                raise WrongSumError("WRONG: the sum is not the expected one")
             if k < 2:
                 continue
             phases = {name: spent / 1e3 for name, spent in result.run.phases_ns.items()}
@@ -149,30 +171,40 @@ def forget_plans(curve: ms.Curve) -> None:
         lane.release()
 
 
-def table_of(curve: ms.Curve, n: int, text: str, points: Any, scalars: Any, repeats: int) -> None:
-    """Print the rows of one curve and size."""
-    expected, on_device = curve.expected_sum(points, scalars), OnDevice(scalars.data)
-    bases = ms.Bases(points, backend="cuda")
+def table_of(case: Case, changes: dict[str, Change]) -> int:
+    """Print a row for each change that makes another plan; returns how many sums were wrong."""
+    curve, n, text, repeats = case.curve, case.n, case.text, case.repeats
+    expected, on_device = curve.expected_sum(case.points, case.scalars), OnDevice(case.scalars.data)
+    bases = ms.Bases(case.points, backend="cuda")
     seen: set[Tuning] = set()
-    for name, change in CHANGES.items():
+    wrong = 0
+    for name, change in changes.items():
         try:
             with tuned(change) as used:
                 forget_plans(curve)
                 row = measure(curve, bases, on_device, expected, repeats)
-        except (ValueError, ArithmeticError) as error:  # a plan that cannot be: rounds where lists are grouped
+        except (ValueError, ms.errors.MultiscalarError, WrongSumError) as error:  # ValueError: a plan that cannot be
             print(f"{curve.name}, {n}, {name}: {error}", file=sys.stderr)
+            wrong += isinstance(error, WrongSumError)
             continue
         if used[-1] in seen:
             continue
         seen.add(used[-1])
         cells = " | ".join(f"{row[key]:.0f}" for key in (*PHASES, *HOST))
         print(f"| {curve.name} | {n} | {text} | {name} | {describe(used[-1])} | {cells} |", flush=True)
+    return wrong
+
+
+def launches_of(case: Case) -> None:
+    """Print what each launch of the model's plan takes."""
+    curve, expected = case.curve, case.curve.expected_sum(case.points, case.scalars)
+    bases, on_device = ms.Bases(case.points, backend="cuda"), OnDevice(case.scalars.data)
     with launch_by_launch():
         forget_plans(curve)
-        row = measure(curve, bases, on_device, expected, repeats)
+        row = measure(curve, bases, on_device, expected, case.repeats)
         forget_plans(curve)
     for launch in [key for key in row if key not in HOST]:
-        print(f"{curve.name}, {n}, {text}: {row[launch]:7.1f}  {launch}", flush=True)
+        print(f"{curve.name}, {case.n}, {case.text}: {row[launch]:7.1f}  {launch}", flush=True)
 
 
 def describe(plan: Tuning) -> str:
@@ -198,16 +230,22 @@ def main() -> int:
     columns = ("curve", "n", "text", "change", "plan", *PHASES, *HOST)
     print("| " + " | ".join(columns) + " |")
     print("|---" * len(columns) + "|")
+    cases, wrong = [], 0
     for name in curves:
         curve = ms.curve(name)
         points, scalars = curve.known_points(max(sizes), seed=1), curve.random_scalars(max(sizes), seed=2)
         for n in sizes:
-            if time.monotonic() - started > arguments.seconds:
-                print(f"{name}, {n}: not begun, out of time", file=sys.stderr)
-                continue
             repeats = arguments.repeats * (5 if n <= QUICK else 1)
-            table_of(curve, n, arguments.texts, points[:n], scalars[:n], repeats)
-    return 0
+            cases.append(Case(curve, n, arguments.texts, points[:n], scalars[:n], repeats))
+    for changes in (CHANGES, UNTRIED):
+        for case in sorted(cases, key=lambda case: case.n):
+            if time.monotonic() - started > arguments.seconds:
+                print(f"{case.curve.name}, {case.n}: not begun, out of time", file=sys.stderr)
+                continue
+            wrong += table_of(case, changes)
+            if changes is CHANGES:
+                launches_of(case)
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":

@@ -31,11 +31,11 @@ def test_a_row_for_each_plan_that_differs(
     chosen = ("model", "a round more", "a round fewer", "the other sort")  # there is no round to leave out
     changes = {name: gpu_tune.CHANGES[name] for name in chosen}
     changes["what cannot be"] = lambda t: replace(t, grouped=True, pair_rounds=1)
-    monkeypatch.setattr(gpu_tune, "CHANGES", changes)
     curve = ms.curve("bn254")
-    gpu_tune.table_of(
-        curve, 33, "chosen", curve.known_points(33, seed=1), curve.random_scalars(33, seed=2, shape="uint8"), 1
-    )
+    points, scalars = curve.known_points(33, seed=1), curve.random_scalars(33, seed=2, shape="uint8")
+    case = gpu_tune.Case(curve, 33, "chosen", points, scalars, 1)
+    assert gpu_tune.table_of(case, changes) == 0
+    gpu_tune.launches_of(case)
     printed = capsys.readouterr()
     rows = [line.split(" | ") for line in printed.out.splitlines() if line.startswith("| ")]
     assert [(row[3], row[4]) for row in rows] == [
@@ -51,3 +51,16 @@ def test_a_row_for_each_plan_that_differs(
     kernels = [line.split()[1].rstrip(",") for line in launches[1:]]
     assert kernels[-1] == "msm_combine"
     assert kernels.count("msm_bucket_scatter") == 1
+
+
+def test_a_wrong_sum_is_counted_and_the_next_row_comes(
+    shim: Attach, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shim()
+    monkeypatch.setattr(gpu_tune, "OnDevice", lambda data: data)
+    curve = ms.curve("bn254")
+    points, scalars = curve.known_points(9, seed=1), curve.random_scalars(9, seed=2, shape="uint8")
+    case = gpu_tune.Case(curve, 9, "chosen", points, scalars, 1)
+    monkeypatch.setattr(ms.Curve, "expected_sum", lambda *_: curve.generator)
+    assert gpu_tune.table_of(case, gpu_tune.UNTRIED) == len(gpu_tune.UNTRIED)
+    assert capsys.readouterr().err.count("WRONG") == len(gpu_tune.UNTRIED)
