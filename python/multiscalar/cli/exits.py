@@ -10,7 +10,7 @@ __all__ = ["MEANING", "code_of"]
 
 MEANING: Final = {
     0: "all well",
-    1: "a result was wrong, a measurement failed, a gate failed, or output could not be written",
+    1: "a result was wrong, a proof refused or unreadable, a measurement or a gate failed, or output was not written",
     2: "bad usage: an option, a name, a setting or a file that cannot be used",
     3: "not to be had here: a backend, peer, setup or tool that was asked for, or memory for that many terms",
     130: "interrupted; what was measured is kept",

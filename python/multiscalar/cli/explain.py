@@ -14,6 +14,7 @@ from ..errors import MultiscalarError
 from ..lab.subject import Scope
 from . import options as o
 from .calibrate import profile_first
+from .exits import code_of
 
 __all__ = ["command"]
 
@@ -35,7 +36,7 @@ def command(
         profile_first([find_curve(curve).name])
         found = explain(size, curve, scope=str(scope), batch=batch)
     except MultiscalarError as error:
-        raise o.fail(str(error)) from None
+        raise o.fail(str(error), code_of(error)) from None
     typer.echo(json.dumps(asdict(found), indent=1) if as_json else str(found))
     if plot is not None:
         from ..dispatch.plot import plot_curves

@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from .. import boundedfile, jsontext, varuna
-from ..errors import MultiscalarError, SrsError
+from ..errors import MultiscalarError
 from ..settings import parse_size
 from ..varuna import srs
 from ..varuna.scalars import MODULUS
 from ..varuna.version import Version
 from . import options as o
+from .exits import code_of
 
 __all__ = ["command"]
 
@@ -45,10 +46,9 @@ def command(
         start = time.perf_counter()
         good = varuna.verify(setup, verifying, public, parsed, version=version)
         spent = time.perf_counter() - start
-    except SrsError as error:
-        raise o.fail(str(error), 3) from None
     except (MultiscalarError, OSError, ValueError) as error:
-        raise o.fail(str(error), 1) from None
+        absent = isinstance(error, MultiscalarError) and code_of(error) == 3  # the setup, or memory for it
+        raise o.fail(str(error), 3 if absent else 1) from None
     typer.echo(f"{'accepted' if good else 'refused'} {version} {spent * 1e3:.1f} ms")
     raise typer.Exit(0 if good else 1)
 
