@@ -60,6 +60,8 @@ CHANGES: dict[str, Change] = {
     "slices of double": lambda t: replace(t, slice=2 * t.slice),
     "a window more": lambda t: replace(t, windows=t.windows + 1),
     "a window fewer": lambda t: replace(t, windows=t.windows - 1),
+    "joins of up to 16": lambda t: replace(t, join=16),
+    "joins by octets": lambda t: replace(t, join=0),
     "chunks of 2 tiles": lambda t: t if t.grouped else replace(t, chunk=2 * SORT_TILE),
     "chunks of 4 tiles": lambda t: t if t.grouped else replace(t, chunk=4 * SORT_TILE),
     "chunks of 6 tiles": lambda t: t if t.grouped else replace(t, chunk=6 * SORT_TILE),
@@ -209,6 +211,7 @@ def launches_of(case: Case) -> None:
 
 def describe(plan: Tuning) -> str:
     words = f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
+    words += f" j{plan.join}" if plan.join != Tuning.join else ""
     words += f" c{plan.chunk}" if plan.chunk else ""
     return words + " tail" * plan.tail + " aside" * plan.aside + " early" * plan.early
 

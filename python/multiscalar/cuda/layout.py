@@ -229,8 +229,9 @@ def _fixup(layout: Layout, sizes: Sizes, part: Part) -> None:
     items, level = 2 * sizes.slices, 0
     if sizes.slices == 1:
         return  # every bucket lies inside the one slice
-    if count * sizes.slices >= MANY_BORDERS:
-        joined = (Ref(f"{own}partials_0"), Ref(f"{own}owners_0"), Ref(f"{own}buckets"), sizes.slices, sizes.buckets)
+    if count * sizes.slices >= MANY_BORDERS and layout.tuning.join:
+        joined = (Ref(f"{own}partials_0"), Ref(f"{own}owners_0"), Ref(f"{own}buckets"), sizes.slices, sizes.buckets,
+                  layout.tuning.join)  # fmt: skip
         grid = (divide_up(sizes.slices, 128), count)
         layout.steps.append(Launch("msm_join", grid, 128, joined, 0, "accumulate"))
     while True:
