@@ -140,7 +140,11 @@ class current:
         self._context = context  # and no other state: one object serves any number of threads
 
     def __enter__(self) -> None:
-        call("cuCtxPushCurrent", self._context)
+        status = load().cuCtxPushCurrent(self._context)[0]
+        if status:
+            raise failure("cuCtxPushCurrent", status.name)
 
     def __exit__(self, *_: object) -> None:
-        call("cuCtxPopCurrent")
+        status = _api.cuCtxPopCurrent()[0]
+        if status:
+            raise failure("cuCtxPopCurrent", status.name)
