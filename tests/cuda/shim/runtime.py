@@ -103,7 +103,7 @@ class ShimRuntime:
     used: int = 0
     log: dict[str, int] = field(default_factory=dict)
     _memory: dict[int, np.ndarray] = field(default_factory=dict)
-    _pinned: list[tuple[int, int]] = field(default_factory=list)
+    _pinned: list[np.ndarray] = field(default_factory=list)  # kept: other arrays must not come to lie where one was
     _recording: list[tuple[Stream, Work]] | None = None
     _branches: dict[int, Stream] = field(default_factory=dict)  # of a capture
     _held: dict[int, list[tuple[Stream, Work]]] = field(default_factory=dict)  # by stream: what late branches keep back
@@ -140,11 +140,11 @@ class ShimRuntime:
     def pinned(self, size: int) -> np.ndarray:
         self._note("pinned")
         array = aligned(size)
-        self._pinned.append((int(array.ctypes.data), int(array.ctypes.data) + size))
+        self._pinned.append(array)
         return array
 
     def is_pinned(self, pointer: int) -> bool:
-        return any(low <= pointer < high for low, high in self._pinned)
+        return any(0 <= pointer - array.ctypes.data < array.size for array in self._pinned)
 
     def free_memory(self) -> int:
         return self.capacity - self.used
