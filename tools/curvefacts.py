@@ -91,10 +91,13 @@ class Curve:
 
     @property
     def glv_bits(self) -> int:
-        """Bits of the longer half, any k < r: the cell of the lattice around the origin, plus one unit of error."""
+        """Bits of the longer half, any k < r: the lattice's cell around the origin, plus what a quotient may be off.
+
+        Rounding constants are off by 2^-64 of a unit at most, the kernels' shortened products by 2^-59.
+        """
         (a1, b1), (a2, b2) = self.lattice
         bound = max(abs(a1) + abs(a2), abs(b1) + abs(b2))
-        return (bound // 2 + max(abs(a1), abs(a2), abs(b1), abs(b2)) // (1 << 64) + 2).bit_length()
+        return (bound // 2 + max(abs(a1), abs(a2), abs(b1), abs(b2)) // (1 << 56) + 2).bit_length()
 
     def check(self) -> None:
         """Prove what can be proved without a pairing: the facts fit together."""

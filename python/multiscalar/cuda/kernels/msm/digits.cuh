@@ -67,7 +67,11 @@ static __device__ Scalar scalar_from_montgomery(Scalar s) {
     return scalar_below_order(s) ? s : scalar_difference(s, false);
 }
 
-// round(k g / 2^384): four words suffice for every lattice in curves/.
+// round(k g / 2^384), or a number beside it once in 2^60 times: the products below word GLV_LOWEST are left out, more than half of
+// them. Either quotient gives halves of the same sum, and their bound (`glv_bits`) has 15 % and more to spare. Four words suffice
+// for every lattice in curves/.
+constexpr int GLV_LOWEST = 9;
+
 static __device__ __forceinline__ void glv_quotient(u32 (&q)[4], const Scalar& k, const u32 (&g)[10]) {
     u32 column[18];
 #pragma unroll
@@ -77,6 +81,7 @@ static __device__ __forceinline__ void glv_quotient(u32 (&q)[4], const Scalar& k
         u64 carry = 0;
 #pragma unroll
         for (int j = 0; j < 10; j++) {
+            if (i + j < GLV_LOWEST) continue;
             carry += u64(k.v[i]) * g[j] + column[i + j];
             column[i + j] = u32(carry);
             carry >>= 32;
