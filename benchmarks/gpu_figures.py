@@ -198,21 +198,31 @@ def host_inputs(bench: Bench, sizes: tuple[int, ...] = (1 << 10, 1 << 13, 1 << 2
 
 
 def points_too(bench: Bench, scalars: Any, expected: ms.Point, device: float) -> Iterator[Fact]:
-    """One-shot calls, nothing prepared: from where, with which check; `device` is the figure without any copy."""
+    """One-shot calls, nothing prepared: from where, with which check, parts on how many streams in turn; `device` is
+    the figure without any copy.
+    """
+    from multiscalar.cuda import once
+
     n, points = len(scalars), bench.points(len(scalars)).data
     pinned = bench.pinned(points), bench.pinned(scalars.data)
     copy = sum(copy_ms(bench, data) for data in pinned)
-    kinds = (("pageable", "none", (points, scalars.data)), ("pinned", "none", pinned), ("pinned", "curve", pinned))
-    for place, check, (left, right) in kinds:
+    pageable, chosen = (points, scalars.data), once.TURNS
+    kinds = [("pageable", "none", pageable, chosen), ("pinned", "curve", pinned, chosen)]
+    kinds += [("pinned", "none", pinned, turns) for turns in ((1, 2) if n >= 1 << 20 else (chosen,))]
+    for place, check, (left, right), turns in kinds:
 
         def call(left: Any = left, right: Any = right, check: str = check) -> ms.Point:
             return ms.msm(left, right, curve=bench.curve, check=check, assume_subgroup=True, backend="cuda")  # type: ignore[no-any-return]
 
-        taken, result = bench.times(call, 15 if n <= 1 << 16 else 5)
+        once.TURNS = turns
+        try:
+            taken, result = bench.times(call, 15 if n <= 1 << 16 else 5)
+        finally:
+            once.TURNS = chosen
         assert result.run is not None
         yield {
-            "points and scalars": place, "check": check, "n": n, "ms": median(taken),
-            "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
+            "points and scalars": place, "check": check, "turns": turns, "n": n,
+            "ms": median(taken), "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
             **against(median(taken), copy, device), "ok": result == expected,
         }  # fmt: skip
 

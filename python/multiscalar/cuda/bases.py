@@ -180,6 +180,6 @@ class DeviceBases:
 
     def _submit(self, work: Work, source: Source, planned: Planned) -> Task:
         """Everything of one piece of work, up to its answer on the host."""
-        copied = start(self._kernels, work, source, planned)
+        copied = start(self._kernels, work, source, planned, self._lane.stream)
         planned.plan.finish(self._lane.stream)
         return Task(work, planned, copied)

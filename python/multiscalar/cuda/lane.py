@@ -1,4 +1,4 @@
-"""A lane: a stream for kernels and one for copies, with the memory and the plans of the calls that go through them.
+"""A lane: streams for kernels and one for copies, with the memory and the plans of the calls that go through them.
 
 Scratch is one allocation that only grows, and every plan lies in it, so a repeated call allocates nothing. It begins
 with what arrives from the host while kernels work on the rest: the inbox. When scratch grows, the plans bound
@@ -69,6 +69,7 @@ class Lane:
         renewed(self, "lock")
         self.stream = runtime.stream()
         self.copies = runtime.stream()
+        self.beside = runtime.stream()  # for parts of one call that take turns
         self.staging = Staging(runtime)
         self._base = 0
         self._size = 0
@@ -201,9 +202,13 @@ class Lane:
     def abandon(self) -> None:
         """After a call that broke off: nothing of it is under way any more, and the next one starts clean."""
         with contextlib.suppress(MultiscalarError):
-            self.runtime.synchronize(self.copies)
-            self.runtime.synchronize(self.stream)
+            self._finish_all()
             self.mark_status()
+
+    def _finish_all(self) -> None:
+        """Until no stream has anything to do."""
+        for stream in (self.copies, self.stream, self.beside):
+            self.runtime.synchronize(stream)
 
     def release(self) -> None:
         """Give all scratch and plans back."""
@@ -217,8 +222,7 @@ class Lane:
 
     def _drop_plans(self) -> None:
         with self.runtime.current():
-            self.runtime.synchronize(self.copies)
-            self.runtime.synchronize(self.stream)
+            self._finish_all()
         for kept in self._plans.values():
             kept.close()
         self._plans.clear()
@@ -249,14 +253,14 @@ class Lane:
 
     # --- order ----------------------------------------------------------------------------------
 
-    def follow(self, producer: int | None) -> None:
-        """Let what comes next on this lane's stream wait for what the caller's stream `producer` holds now."""
+    def follow(self, producer: int | None, stream: Any = None) -> None:
+        """Let what comes next on `stream` (else the lane's first) wait for what the caller's `producer` holds now."""
         if producer is None:
             return
         if self._follow_mark is None:
             self._follow_mark = self.runtime.event()
         self.runtime.record(self._follow_mark, self.runtime.foreign_stream(producer))
-        self.runtime.wait(self.stream, self._follow_mark)
+        self.runtime.wait(stream or self.stream, self._follow_mark)
 
     def wait(self) -> None:
         """Until all that was submitted is done."""

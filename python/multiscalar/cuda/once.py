@@ -37,6 +37,7 @@ from .table import left_to_check, off_curve
 from .tune import fewer_sets, tune, use_endomorphism
 from .work import SMALLEST_PART, Vector, Work
 
+TURNS: int = 1  # streams that parts take turns on; 2 is to be measured: tails beside the next part, scratch for two
 MOST_HALVINGS: Final = 6  # where memory is short; a sum in more pieces would take longer than anybody waits
 
 
@@ -58,6 +59,7 @@ class Part(NamedTuple):
     planned: Planned
     arrivals: list[Arrival]
     convert: Bound | None
+    turn: int
 
 
 class Course(NamedTuple):
@@ -66,9 +68,16 @@ class Course(NamedTuple):
     kernels: Kernels
     parts: list[Part]
     table_bytes: int
+    begun: Any  # an event: what a call found on the lane is done
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether parts are on both streams."""
+        return len(self.parts) > 1 and self.parts[1].turn > 0
 
     def close(self) -> None:
         """Give graphs and events back."""
+        self.kernels.runtime.drop_event(self.begun)
         for part in self.parts:
             part.planned.close()
             for arrival in part.arrivals:
@@ -122,16 +131,18 @@ class _Call:
                 table = course.table_bytes
                 if points.data is None:
                     lane.follow(points.producer)
+                if course.in_turns:
+                    self._kernels.runtime.record(course.begun, lane.stream)
+                    self._kernels.runtime.wait(lane.beside, course.begun)
                 tasks = [self._submit(part, points, scalars, source, link) for part in course.parts]
+                if course.in_turns:
+                    self._kernels.runtime.synchronize(lane.beside)
                 lane.wait()
             except BaseException as error:
                 break_off(self._kernels, error, table)
                 raise
             answers = [lane.read(part.planned.answer) for part in course.parts]
-            phases = [
-                part.planned.plan.phases_ns(part.arrivals[-1].arrived if part.arrivals else None)
-                for part in course.parts
-            ]
+            phases = _phases(course)
         for part, answer in zip(course.parts, answers, strict=True):
             bad = first_bad(answer, 1)
             if bad is not None:
@@ -154,45 +165,46 @@ class _Call:
     def _submit(self, part: Part, points: Operand, scalars: Operand, source: Source, link: float) -> Task:
         """Everything of one part, up to its answer on the host."""
         lane, runtime = self._lane, self._kernels.runtime
+        stream = lane.beside if part.turn else lane.stream
         if part.terms != scalars.count:
             points, scalars = points.part(part.first, part.terms), scalars.part(part.first, part.terms)
             if source.pointer:
                 source = source._replace(pointer=scalars.pointer)
         work = Work(self._vectors, [scalars], part.first, False, _POSITIONS)
-        copied = start(self._kernels, work, source, part.planned)
+        copied = start(self._kernels, work, source, part.planned, stream)
         if part.convert is not None:
             place = points.pointer if points.data is None else lane.staging.points(points)
             part.convert.move("points", place)
-            part.convert(lane.stream)
+            part.convert(stream)
         elif link == LINK_BYTES_PER_US:
             place = points.host_address
             for arrival in part.arrivals:
                 size = arrival.terms * points.item_bytes
                 runtime.copy_in(arrival.target, place + arrival.first * points.item_bytes, size, lane.copies)
-                self._converted(arrival)
+                self._converted(arrival, stream)
         else:
             flat = points.bytes_view()
             for arrival in part.arrivals:
                 low, size = arrival.first * points.item_bytes, arrival.terms * points.item_bytes
                 lane.staging.carry(arrival.target, [flat[low : low + size]], size, lane.copies)
-                self._converted(arrival)
-        part.planned.plan.finish(lane.stream)
+                self._converted(arrival, stream)
+        part.planned.plan.finish(stream)
         return Task(work, part.planned, copied + (0 if points.data is None else points.size))
 
-    def _converted(self, arrival: Arrival) -> None:
+    def _converted(self, arrival: Arrival, stream: Any) -> None:
         """Points that were sent become records as soon as they have arrived."""
         lane, runtime = self._lane, self._kernels.runtime
         runtime.record(arrival.arrived, lane.copies)
-        runtime.wait(lane.stream, arrival.arrived)
-        arrival.convert(lane.stream)
+        runtime.wait(stream, arrival.arrived)
+        arrival.convert(stream)
 
     # --- plans ----------------------------------------------------------------------------------
 
     def _course(self, points: Operand, scalars: Operand, source: Source, link: float) -> Course:
         """What this shape of call needs. A repeated call finds it by a few numbers."""
         key = (
-            "once", self._kernels.curve.name, points.count, points.montgomery, points.data is None, link, self._check,
-            self._subgroup, scalars.item_bytes, scalars.montgomery, scalars.data is None, source.inbox,
+            "once", TURNS, self._kernels.curve.name, points.count, points.montgomery, points.data is None, link,
+            self._check, self._subgroup, scalars.item_bytes, scalars.montgomery, scalars.data is None, source.inbox,
             self._options.window, self._options.path,
         )  # fmt: skip
         return self._lane.known(key) or self._lane.keep(key, self._new_course(points, scalars, source, link))
@@ -237,25 +249,27 @@ class _Call:
             front[f"table {k}"] = table_bytes(curve, n, 1, wide)
             front[f"raw {k}"] = n * points.item_bytes if sent and wide else 0
         scratch = [in_line(layout.buffers, ANSWERING) for layout in layouts]
-        places = lane.place({**front, "scratch": max(total for _, total in scratch)})
+        for turn in range(TURNS):
+            front[f"scratch {turn}"] = max((total for _, total in scratch[turn::TURNS]), default=0)
+        places = lane.place(front)
         tables = sum(size for name, size in front.items() if name.startswith("table"))
-        course, first = Course(self._kernels, [], tables), 0
+        course, first = Course(self._kernels, [], tables, self._kernels.runtime.event()), 0
         try:
             for k, (layout, (offsets, _)) in enumerate(zip(layouts, scratch, strict=True)):
                 shape, table = layout.shape, places[f"table {k}"]
-                mine = {name: places["scratch"] + offset for name, offset in offsets.items()}
+                mine = {name: places[f"scratch {k % TURNS}"] + offset for name, offset in offsets.items()}
                 mine |= {"table": table, "scalars": places["scalars"] + first * scalars.item_bytes}
                 arriving = chunks(shape, DIGITS_BLOCK) if source.inbox and scalars.data is not None else []
                 planned = lane.plan((), self._kernels.module, layout, mine, k, arriving)
                 raw = (places[f"raw {k}"] if shape.endomorphism else table) if sent else 0
-                course.parts.append(self._part(first, shape, planned, points, raw))
+                course.parts.append(self._part(first, shape, planned, points, raw, k % TURNS))
                 first += shape.n
         except BaseException:
             course.close()
             raise
         return course
 
-    def _part(self, first: int, shape: Shape, planned: Planned, points: Operand, raw: int) -> Part:
+    def _part(self, first: int, shape: Shape, planned: Planned, points: Operand, raw: int, turn: int) -> Part:
         """The conversions of one part: run by run of points that are sent to `raw`, or all at once."""
         status, table, runtime = planned.answer.status, planned.places["table"], self._kernels.runtime
 
@@ -269,12 +283,22 @@ class _Call:
             return runtime.bind(self._kernels.module, launch, lambda ref: places[ref.buffer] + ref.offset)
 
         if not raw:
-            return Part(first, shape.n, planned, [], convert(0, shape.n))
+            return Part(first, shape.n, planned, [], convert(0, shape.n), turn)
         arrivals = [
             Arrival(start, count, raw + start * points.item_bytes, runtime.event(), convert(start, count))
             for start, count in runs(shape.n, points.item_bytes, first=first == 0)
         ]
-        return Part(first, shape.n, planned, arrivals, None)
+        return Part(first, shape.n, planned, arrivals, None, turn)
+
+
+def _phases(course: Course) -> list[dict[str, int]]:
+    """Device time of each part by phase. Where parts overlap each gets its share of the time from first to last."""
+    spent = [part.planned.plan.phases_ns(part.arrivals[-1].arrived if part.arrivals else None) for part in course.parts]
+    if course.in_turns:
+        whole = max(part.planned.plan.ended_ns(course.begun) for part in course.parts)
+        share = min(1.0, whole / max(1, sum(sum(one.values()) for one in spent)))
+        spent = [{name: int(share * ns) for name, ns in one.items()} for one in spent]
+    return spent
 
 
 _POSITIONS: Final = [0]

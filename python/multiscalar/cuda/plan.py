@@ -152,6 +152,10 @@ class Plan:
         if aside:
             runtime.rejoin(stream, EVENTS)
 
+    def ended_ns(self, since: Any) -> int:
+        """Device time from the event `since` to the end of the last run, which must have ended."""
+        return self._runtime.elapsed_ns((since, self._marks[-1]))[0]
+
     def phases_ns(self, arrived: Any = None) -> dict[str, int]:
         """Device time by phase of the last run, which must have ended.
 

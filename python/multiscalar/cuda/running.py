@@ -6,7 +6,7 @@ chunk with their digits. The same for bases that are prepared and for points tha
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,42 +51,42 @@ def source_of(operands: list[Operand], n: int) -> Source:
     return Source(pointer, 0) if direct else Source(0, size)
 
 
-def start(kernels: Kernels, work: Work, source: Source, planned: Planned) -> int:
-    """Begin the plan with the digits of all scalars; returns the bytes that go to the device for it."""
+def start(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any) -> int:
+    """Begin the plan on `stream` with the digits of all scalars; returns the bytes that go to the device for it."""
     lane, plan, one = kernels.lane, planned.plan, work.operands[0]
-    copied = _send_lengths(kernels, work, planned) if plan.layout.shape.lengths else 0
-    plan.begin(lane.stream)
+    copied = _send_lengths(kernels, work, planned, stream) if plan.layout.shape.lengths else 0
+    plan.begin(stream)
     if one.data is None:
         for operand in work.operands:
-            lane.follow(operand.producer)
+            lane.follow(operand.producer, stream)
         if source.inbox:
-            _gather(kernels, work, planned)
-        plan.digits(lane.stream, source.pointer or planned.places["scalars"])
+            _gather(kernels, work, planned, stream)
+        plan.digits(stream, source.pointer or planned.places["scalars"])
     elif source.inbox:
-        copied += _arrive(kernels, work, planned)
+        copied += _arrive(kernels, work, planned, stream)
     else:
-        plan.digits(lane.stream, lane.staging.small(work.operands, work.n * one.item_bytes))
+        plan.digits(stream, lane.staging.small(work.operands, work.n * one.item_bytes))
         copied += one.size if len(work.operands) == 1 else sum(operand.size for operand in work.operands)
     return copied
 
 
-def _send_lengths(kernels: Kernels, work: Work, planned: Planned) -> int:
+def _send_lengths(kernels: Kernels, work: Work, planned: Planned, stream: Any) -> int:
     """The terms of each vector, where the kernels read them; returns the bytes."""
     lengths = np.array([operand.count for operand in work.operands], np.uint32)
     place = kernels.lane.staging.lengths(lengths)
-    kernels.runtime.copy_in(planned.places["lengths"], place, lengths.nbytes, kernels.lane.stream)
+    kernels.runtime.copy_in(planned.places["lengths"], place, lengths.nbytes, stream)
     return lengths.nbytes
 
 
-def _gather(kernels: Kernels, work: Work, planned: Planned) -> None:
+def _gather(kernels: Kernels, work: Work, planned: Planned, stream: Any) -> None:
     """Device vectors that do not lie as a batch are copied to the inbox."""
     stride = work.n * work.operands[0].item_bytes
     for k, operand in enumerate(work.operands):
         target = planned.places["scalars"] + k * stride
-        kernels.runtime.copy_within(target, operand.pointer, operand.size, kernels.lane.stream)
+        kernels.runtime.copy_within(target, operand.pointer, operand.size, stream)
 
 
-def _arrive(kernels: Kernels, work: Work, planned: Planned) -> int:
+def _arrive(kernels: Kernels, work: Work, planned: Planned, stream: Any) -> int:
     """Host scalars to the inbox chunk by chunk, each followed by its digits; returns the bytes."""
     lane, runtime, plan = kernels.lane, kernels.runtime, planned.plan
     item, stride = work.operands[0].item_bytes, work.n * work.operands[0].item_bytes
@@ -106,7 +106,7 @@ def _arrive(kernels: Kernels, work: Work, planned: Planned) -> int:
         else:
             lane.staging.carry(target, [rows[row][low:high] for row in some], stride, lane.copies)
         runtime.record(plan.arrived[k], lane.copies)
-        plan.chunk(k, lane.stream)
+        plan.chunk(k, stream)
     return sum(operand.size for operand in work.operands)
 
 
