@@ -59,17 +59,21 @@ def test_runs_of_points_are_all_of_them(count: int, first: bool) -> None:
     assert min(some for _, some in made) >= min(count, chunks.FIRST_BYTES // 96)
 
 
-@pytest.fixture(params=[1, 2])
+@pytest.fixture
 def turns(request: Any, monkeypatch: pytest.MonkeyPatch) -> int:
     """All parts on one stream, or every other one on the second."""
     monkeypatch.setattr(once, "TURNS", request.param)
     return int(request.param)
 
 
+IN_TURN_AND_EAGER = pytest.mark.parametrize(("turns", "eager"), [(1, False), (2, True)], indirect=["turns"])
+
+
 @pytest.mark.parametrize(
-    ("name", "locked", "eager"),  # a table of both forms, and points that become records in place
-    [("bn254", False, False), ("bn254", False, True), ("bn254", True, True), ("bls12-381", True, False),
-     ("bls12-381", False, True)],
+    ("name", "locked", "eager", "turns"),  # a table of both forms, and points that become records in place
+    [("bn254", False, False, 1), ("bn254", True, True, 1), ("bn254", False, True, 2), ("bls12-381", True, False, 2),
+     ("bls12-381", False, True, 1)],
+    indirect=["turns"],
 )  # fmt: skip
 def test_in_parts(shim: Any, in_parts: None, turns: int, name: str, locked: bool, eager: bool) -> None:
     runtime = shim(eager_copies=eager)
@@ -86,7 +90,7 @@ def test_in_parts(shim: Any, in_parts: None, turns: int, name: str, locked: bool
         assert sum(result.run.phases_ns.values()) <= result.run.wall_ns
 
 
-@pytest.mark.parametrize("eager", [False, True])
+@IN_TURN_AND_EAGER
 def test_what_is_repeated_allocates_nothing(shim: Any, in_parts: None, turns: int, eager: bool) -> None:
     runtime = shim(eager_copies=eager)
     points, scalars, _ = inputs("bn254", N)
@@ -158,7 +162,7 @@ def test_every_point_is_checked_for_the_subgroup_where_that_is_asked(shim: Any, 
         ms.msm(off, scalars, curve=bn254, check="subgroup", backend="cuda")
 
 
-@pytest.mark.parametrize("eager", [False, True])
+@IN_TURN_AND_EAGER
 def test_an_interrupt_between_parts_leaves_nothing_behind(
     shim: Any, in_parts: None, turns: int, monkeypatch: pytest.MonkeyPatch, eager: bool
 ) -> None:
