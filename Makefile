@@ -16,7 +16,7 @@ develop = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release $(if $(
 
 .DEFAULT_GOAL := help
 .PHONY: help bench bench-small bench-medium bench-large bench-peers compare test test-rust test-python lint build tools \
-        generate docs clean lib icicle-v2-small icicle-v2-medium icicle-v2-large icicle-small icicle-medium icicle-large
+        generate docs clean sanitize lib icicle-v2-small icicle-v2-medium icicle-v2-large icicle-small icicle-medium icicle-large
 
 help:
 	@echo "make bench          set up and benchmark this machine, medium size, every result checked"
@@ -25,7 +25,8 @@ help:
 	@echo "make bench-small|bench-medium|bench-large        2^7, 2^15, 2^20"
 	@echo "make bench-peers    all CPU libraries beside ours, three curves, 2^8 to 2^18: record and page"
 	@echo "make icicle-v2-small|medium|large, icicle-small|medium|large, lib        ICICLE on the same inputs"
-	@echo "make lint, docs, generate, clean"
+	@echo "make build          after a change or a pull: the native core anew, if it has to be"
+	@echo "make lint, docs, generate, sanitize, clean"
 
 # --- setting up -------------------------------------------------------------------------------
 

@@ -200,6 +200,19 @@ def test_a_driver_without_packages_says_what_it_speaks(monkeypatch, version, sta
     assert machine.gpu_facts() == {"none": why, **facts}
 
 
+@pytest.mark.parametrize(
+    ("facts", "said"), [({}, "no NVIDIA driver on this machine"), ({"driver_cuda": "13.0"}, "cuda-core is missing")]
+)
+def test_no_package_is_missed_where_there_is_no_driver(monkeypatch, capsys, facts, said):
+    from multiscalar.cli import plan
+    from multiscalar.engine.backend import Availability
+
+    monkeypatch.setattr(plan, "driver_facts", lambda: facts)
+    monkeypatch.setattr(plan.registry, "availability", lambda name: Availability(False, "cuda-core is missing", ""))
+    assert [subject.name for subject in plan.own_subjects(None)] == ["cpu"]
+    assert capsys.readouterr().err == f"cuda: {said}; not measured\n"
+
+
 def test_no_driver_says_nothing():
     from multiscalar.lab import machine
 

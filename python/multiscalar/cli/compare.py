@@ -17,7 +17,7 @@ from ..lab.stopping import Stopping
 from ..lab.subject import Subject
 from ..lab.warmup import Warmup
 from . import options as o
-from .plan import OWN, Plan, known, own_subjects, peer_subjects, questions
+from .plan import OWN, Plan, known, own_subjects, peer_subjects, questions, without_gpu
 from .session import Session, measure, read, verdict
 
 __all__ = ["command"]
@@ -64,7 +64,8 @@ def command(
         raise typer.Exit(comparison.exit_code)
     known(pair, ours=OWN)
     if paths is None and not (state := registry.availability("cuda")).usable:
-        raise o.fail(f"nothing to compare with the CPU: {state.reason}; or name two others, e.g. --paths cpu,gnark", 3)
+        why = without_gpu(state.reason)
+        raise o.fail(f"nothing to compare with the CPU: {why}; or name two others, e.g. --paths cpu,gnark", 3)
     small = sizes or ("2^18..2^20" if preset is None else None)
     cases = questions(
         curves=o.curve_names(curve),

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 import typer
 
 from ..engine import registry
+from ..lab.machine import driver_facts
 from ..lab.msmcase import Kind, Question, msm_case, question_of
 from ..lab.subject import Case, Scope, Subject
 from ..lab.subjects.own import Own
 from .options import fail
 
-__all__ = ["OWN", "Plan", "controls", "known", "own_subjects", "peer_subjects", "questions"]
+__all__ = ["OWN", "Plan", "controls", "known", "own_subjects", "peer_subjects", "questions", "without_gpu"]
 
 OWN = ("cpu", "cuda", "auto")
 
@@ -42,8 +43,13 @@ def own_subjects(asked: Sequence[str] | None, *, fresh: bool = False) -> list[Su
     state = registry.availability("cuda")
     if state.usable:
         return [_own(name, fresh) for name in OWN]
-    typer.echo(f"cuda: {state.reason}; not measured", err=True)
+    typer.echo(f"cuda: {without_gpu(state.reason)}; not measured", err=True)
     return [_own("cpu", fresh)]
+
+
+def without_gpu(reason: str) -> str:
+    """Why the GPU cannot be used: `reason`, but no package is missed where there is no driver that it could talk to."""
+    return reason if driver_facts() else "no NVIDIA driver on this machine"
 
 
 def _own(name: str, fresh: bool) -> Subject:

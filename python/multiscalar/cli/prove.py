@@ -28,7 +28,7 @@ from ..varuna.version import Version
 from . import options as o
 from .calibrate import profile_first
 from .exits import code_of
-from .plan import Plan
+from .plan import Plan, without_gpu
 from .proving import Job, OwnProver, case_of
 from .session import Session, measure, verdict
 
@@ -162,7 +162,7 @@ def _subjects(backend: Backend, cutoffs: str | None, peers: str) -> list[Subject
     else:
         state = registry.availability("cuda")
         if not state.usable:
-            raise o.fail(f"--cutoffs compares where the GPU takes over: {state.reason}", 3)
+            raise o.fail(f"--cutoffs compares where the GPU takes over: {without_gpu(state.reason)}", 3)
         for word in o.words(cutoffs, str, "sizes or auto"):
             try:
                 size = None if word == "auto" else parse_size(word)
