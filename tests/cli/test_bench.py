@@ -242,12 +242,12 @@ def timed_samples(record):
 
 def test_ctrl_c_keeps_what_was_measured(tmp_path):
     record = tmp_path / "r.jsonl"
-    words = f"bench --sizes 2^14 --repeats 100000 --time-limit 5000 --paths cpu --format csv --record {record}".split()
-    command = [sys.executable, "-m", "multiscalar.cli", *words]
+    words = shlex.split("bench --sizes 2^14 --repeats 100000 --time-limit 5000 --paths cpu --format csv --record")
+    command = [sys.executable, "-m", "multiscalar.cli", *words, str(record)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         try:
             deadline = time.monotonic() + PATIENCE_S
-            while time.monotonic() < deadline and timed_samples(record) < 3:
+            while running.poll() is None and timed_samples(record) < 3 and time.monotonic() < deadline:
                 time.sleep(0.05)
             running.send_signal(signal.SIGINT)
             out, err = running.communicate(timeout=PATIENCE_S)
