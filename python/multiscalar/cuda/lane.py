@@ -195,9 +195,10 @@ class Lane:
         self._answers, self._answer_size = self.runtime.pinned(_BEFORE + room), room
 
     def mark_status(self) -> None:
-        """No bad scalar seen. A plan leaves the status so."""
+        """No bad scalar seen, on whichever stream it is looked for next. A plan leaves the status so."""
         if self._status:
             self.runtime.fill(self._status, 0xFF, ANSWERS * STATUS_BYTES, self.stream)
+            self.runtime.synchronize(self.stream)
 
     def abandon(self) -> None:
         """After a call that broke off: nothing of it is under way any more, and the next one starts clean."""
