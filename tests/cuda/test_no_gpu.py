@@ -7,7 +7,7 @@ import sys
 import textwrap
 
 import pytest
-from multiscalar import errors
+from multiscalar import errors, extras
 from multiscalar.cuda import driver
 
 from tests.patience import PATIENCE_S
@@ -33,7 +33,7 @@ def test_without_the_package() -> None:
         """
     )
     assert "cuda-core" in out
-    assert "pip install 'multiscalar[cu13]'" in out
+    assert extras.HINT in out
 
 
 def test_without_a_driver() -> None:

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from .. import extras
 from ..errors import BackendUnavailableError, DeviceError, ForkError, OutOfMemoryError
 from ..forks import renewed
 
@@ -76,7 +77,7 @@ def _import() -> Any:
     except ImportError as error:
         raise BackendUnavailableError(
             "the CUDA backend needs the package cuda-core, which is not installed",
-            hint="Install it with: pip install 'multiscalar[cu13]' (driver >= 580) or 'multiscalar[cu12]'.",
+            hint=extras.HINT,
         ) from error
     return driver
 

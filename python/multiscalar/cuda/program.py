@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+from .. import extras
 from ..errors import BackendUnavailableError, CompileError
 from ..forks import renewed
 from .cache import CubinCache
@@ -43,7 +44,7 @@ def compiler() -> str:
     except RuntimeError as error:  # cuda.pathfinder: the library is not installed
         raise BackendUnavailableError(
             "the kernel compiler NVRTC was not found",
-            hint="Install it with: pip install 'multiscalar[cu13]' (driver >= 580) or 'multiscalar[cu12]'.",
+            hint=extras.HINT,
         ) from error
     if int(status) != 0:
         raise CompileError(f"NVRTC does not answer ({status.name})", hint="Reinstall the package nvidia-cuda-nvrtc.")
@@ -56,7 +57,7 @@ def _nvrtc() -> Any:
     except ImportError as error:
         raise BackendUnavailableError(
             "the CUDA backend needs the package cuda-core, which is not installed",
-            hint="Install it with: pip install 'multiscalar[cu13]' (driver >= 580) or 'multiscalar[cu12]'.",
+            hint=extras.HINT,
         ) from error
     return nvrtc
 
