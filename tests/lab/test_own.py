@@ -125,3 +125,11 @@ def test_files_hold_what_the_case_means():
     assert not wide[:, 1:].any()
     inputs.remove_files()
     assert not points.exists()
+
+
+@pytest.mark.parametrize("scope", [Scope.END_TO_END, Scope.RESIDENT_BASES])
+def test_a_row_that_names_no_instruction_set_takes_the_users_setting(monkeypatch, run, scope):
+    monkeypatch.setenv("MULTISCALAR_ISA", "scalar")
+    asked = Question(curve="bn254", n=40, threads=1, scope=scope)
+    (row,) = rows(run(Own("cpu"), case=msm_case(asked), repeats=3))
+    assert (row.status, row.ran("isa")) == (Status.OK, "scalar")

@@ -85,7 +85,8 @@ class Own:
 def _bind(backend: str, case: Case, inputs: MsmInputs, extra: Mapping[str, Any]) -> Callable[[], list[Point]]:
     labels = case.labels
     scope = Scope(str(labels["scope"]))
-    options: dict[str, Any] = {"threads": labels["threads"], "isa": labels["isa"]}
+    isa = None if labels["isa"] == "auto" else labels["isa"]  # left open: as the user's settings say
+    options: dict[str, Any] = {"threads": labels["threads"], "isa": isa}
     vectors: list[Any] = list(inputs.scalars)
     if scope is Scope.FIRST_CALL:
         raise SubjectError(Status.UNSUPPORTED, "first-call is measured in a fresh process")
