@@ -21,6 +21,9 @@ from typing import Any
 
 import multiscalar as ms
 import numpy as np
+from multiscalar import curves
+from multiscalar.settings import parse_size
+from multiscalar.shapes import ScalarShape
 
 Fact = dict[str, Any]
 
@@ -137,7 +140,7 @@ def neighbour(bench: Bench, n: int = 1 << 10) -> Iterator[Fact]:
 def shapes(bench: Bench, n: int = 1 << 20) -> Iterator[Fact]:
     """Every shape of scalars beside uniform ones, device arrays."""
     bases, base = bench.bases(n), 0.0
-    for shape in sorted(ms.shapes.ScalarShape, key=lambda shape: shape != "uniform"):
+    for shape in sorted(ScalarShape, key=lambda shape: shape != "uniform"):
         scalars = bench.scalars(n, shape=shape, seed=4)
         device = on_device(scalars)
         taken, result = bench.times(lambda device=device: bases.msm(device), 7, warm=2)
@@ -350,10 +353,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=150.0)
     parser.add_argument("--only", default=",".join(FIGURES), help="figures, by name, with commas")
-    parser.add_argument("--curves", default=",".join(ms.curves.names()))
+    parser.add_argument("--curves", default=",".join(curves.names()))
     parser.add_argument("--largest", default="2^24", help="no more terms than this")
     words = parser.parse_args()
-    largest = ms.settings.parse_size(words.largest)
+    largest = parse_size(words.largest)
     benches = [Bench(ms.curve(name), largest) for name in words.curves.split(",")]
     wrong = 0
     for fact in figures(benches, words.only.split(","), words.seconds):

@@ -1,12 +1,15 @@
 """Time what docs/gpu-engine.md leaves open on the GPU at hand: kernel texts and plans, by phase, every sum checked.
 
-    python tools/gpu_tune.py [--texts chosen|others] [--curves bn254,bls12-377] [--sizes 2^10,2^20] [--repeats 5]
+    python tools/gpu_tune.py [--texts chosen|others] [--rows tried,aside,tail,early] [--curves bn254,bls12-377]
+                             [--sizes 2^10,2^20] [--repeats 5] [--seconds N]
 
 `--texts` picks files of `multiscalar.cuda.sources`: the chosen ones, or the others. A row is a plan: the cost model's,
-then one choice changed at a time; small sizes first, and what no GPU has run yet after all others. Times are medians in
+then one choice changed at a time; small sizes first. Rows that no GPU has run yet come after all others, and can be
+asked for in processes of their own, since after a fault the device is lost to its process. Times are medians in
 microseconds: device events by phase, their sum, wall; and of the wall time what passes until the host waits for the
 device, and after it has waited. Scalars and bases are on the device. Each size also gets the model's plan launch by
-launch: an event after each, which itself takes a microsecond or two. Exit code 1 if any sum was wrong.
+launch: an event after each, which itself takes a microsecond or two. Exit code 1 if any sum was wrong, or a size could
+not be measured at all.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import multiscalar as ms
@@ -70,12 +74,15 @@ CHANGES: dict[str, Change] = {
     "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
 }
 # What no GPU has run yet comes last, so that it takes nothing along: branches in a graph, launches that overlap.
-UNTRIED: dict[str, Change] = {
-    "model": CHANGES["model"],
-    "events aside": lambda t: replace(t, aside=True),
-    "tail beside": lambda t: replace(t, tail=True),
-    "tail beside, half slices": lambda t: replace(t, tail=True, slice=max(4, t.slice // 2)),
-    "launches early": lambda t: replace(t, aside=True, early=True),
+ROWS: dict[str, dict[str, Change]] = {
+    "tried": CHANGES,
+    "aside": {"model": CHANGES["model"], "events aside": lambda t: replace(t, aside=True)},
+    "tail": {
+        "model": CHANGES["model"],
+        "tail beside": lambda t: replace(t, tail=True),
+        "tail beside, half slices": lambda t: replace(t, tail=True, slice=max(4, t.slice // 2)),
+    },
+    "early": {"model": CHANGES["model"], "launches early": lambda t: replace(t, aside=True, early=True)},
 }
 
 
@@ -187,8 +194,8 @@ def table_of(case: Case, changes: dict[str, Change]) -> int:
             with tuned(change) as used:
                 forget_plans(curve)
                 row = measure(curve, bases, on_device, expected, repeats)
-        except (ValueError, ms.errors.MultiscalarError, WrongSumError) as error:  # ValueError: a plan that cannot be
-            print(f"{curve.name}, {n}, {name}: {error}", file=sys.stderr)
+        except Exception as error:  # a plan that cannot be, a driver that refuses it: the next row may do
+            print(f"{curve.name}, {n}, {name}: {words_of(error)}", file=sys.stderr)
             wrong += isinstance(error, WrongSumError)
             continue
         if used[-1] in seen:
@@ -199,8 +206,8 @@ def table_of(case: Case, changes: dict[str, Change]) -> int:
     return wrong
 
 
-def launches_of(case: Case) -> None:
-    """Print what each launch of the model's plan takes."""
+def launches_of(case: Case) -> int:
+    """Print what each launch of the model's plan takes; no sum was wrong, or it raises."""
     curve, expected = case.curve, case.curve.expected_sum(case.points, case.scalars)
     bases, on_device = ms.Bases(case.points, backend="cuda"), OnDevice(case.scalars.data)
     with launch_by_launch():
@@ -209,6 +216,21 @@ def launches_of(case: Case) -> None:
         forget_plans(curve)
     for launch in [key for key in row if key not in HOST]:
         print(f"{curve.name}, {case.n}, {case.text}: {row[launch]:7.1f}  {launch}", flush=True)
+    return 0
+
+
+def attempt(case: Case, work: Callable[[], int]) -> int:
+    """What `work` returns; 1 if it breaks, which is printed, since the next case may do."""
+    try:
+        return work()
+    except Exception as error:
+        print(f"{case.curve.name}, {case.n}: {words_of(error)}", file=sys.stderr)
+        return 1
+
+
+def words_of(error: Exception) -> str:
+    known = isinstance(error, (ValueError, ms.errors.MultiscalarError, WrongSumError))
+    return str(error) if known else f"{type(error).__name__}: {error}"
 
 
 def describe(plan: Tuning) -> str:
@@ -221,6 +243,7 @@ def describe(plan: Tuning) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", choices=TEXTS, default="chosen")
+    parser.add_argument("--rows", default=",".join(ROWS), help="groups of rows, with commas")
     parser.add_argument("--curves", default="bn254,bls12-377")
     parser.add_argument("--sizes", default="2^10,2^13,2^16,2^20,2^24")
     parser.add_argument("--repeats", type=int, default=5)
@@ -242,14 +265,14 @@ def main() -> int:
         for n in sizes:
             repeats = arguments.repeats * (5 if n <= QUICK else 1)
             cases.append(Case(curve, n, arguments.texts, points[:n], scalars[:n], repeats))
-    for changes in (CHANGES, UNTRIED):
+    for group in arguments.rows.split(","):
         for case in sorted(cases, key=lambda case: case.n):
             if time.monotonic() - started > arguments.seconds:
                 print(f"{case.curve.name}, {case.n}: not begun, out of time", file=sys.stderr)
                 continue
-            wrong += table_of(case, changes)
-            if changes is CHANGES:
-                launches_of(case)
+            wrong += attempt(case, partial(table_of, case, ROWS[group]))
+            if group == "tried":
+                wrong += attempt(case, partial(launches_of, case))
     return int(wrong > 0)
 
 

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks")]
 import gpu_figures  # noqa: E402
 import gpu_machine  # noqa: E402
+import gpu_tune  # noqa: E402
 
 TURNS = range(1, 7)  # side by side: they end at about the same time, and each writes the summary
 
@@ -104,6 +105,24 @@ def test_every_stage_is_known_and_every_figure_is_in_one_group() -> None:
     assert asked == list(gpu_figures.FIGURES)
 
 
+def test_every_group_of_rows_is_tuned_in_a_process_of_its_own_within_ten_minutes(tmp_path: Path) -> None:
+    asked: dict[tuple[str, str], float] = {}
+
+    class Recorder:
+        out = tmp_path
+
+        def run(self, stage: str, name: str, command: list[str], limit_s: float, *, keep: str) -> int:
+            with (tmp_path / keep).open("a") as file:
+                file.write(name)
+            asked[command[command.index("--texts") + 1], command[command.index("--rows") + 1]] = limit_s
+            assert float(command[command.index("--seconds") + 1]) < limit_s
+            return 0
+
+    gpu_machine.tune(Recorder())  # type: ignore[arg-type]
+    assert set(asked) == {*(("chosen", rows) for rows in gpu_tune.ROWS), ("others", "tried")}
+    assert sum(asked.values()) <= 600
+
+
 def test_the_figures_on_the_shim(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     shim()
     bench = gpu_figures.Bench(ms.curve("bn254"), largest=8, effort=0.0)
@@ -111,6 +130,7 @@ def test_the_figures_on_the_shim(shim: Any, monkeypatch: pytest.MonkeyPatch) -> 
     small = {
         "host time": lambda b: gpu_figures.host_time(b, 5),
         "neighbour": lambda b: gpu_figures.neighbour(b, 4),
+        "shapes": lambda b: gpu_figures.shapes(b, 5),
         "batches": lambda b: gpu_figures.batches(b, 6, 2),
         "plans": lambda b: (_ for _ in ()).throw(RuntimeError("broken on purpose")),
         "steady": lambda b: gpu_figures.steady(b, 5, calls=2, idle_s=0.0),
@@ -124,6 +144,15 @@ def test_the_figures_on_the_shim(shim: Any, monkeypatch: pytest.MonkeyPatch) -> 
     json.dumps(facts)
     late = list(gpu_figures.figures([bench], ["plans"], -1.0))
     assert late[0]["error"] == "no time was left"
+
+
+def test_the_programs_begin_on_a_bare_machine() -> None:
+    """In processes of their own, as the stages start them: nothing that another test has imported helps."""
+    late = ["benchmarks/gpu_figures.py", "--only", "plans", "--curves", "bn254", "--seconds", "-1"]
+    done = subprocess.run([sys.executable, *late], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert json.loads(done.stdout) == {"figure": "plans", "curve": "bn254", "error": "no time was left"}, done.stderr
+    asked = [sys.executable, "tools/gpu_tune.py", "--help"]
+    assert subprocess.run(asked, cwd=ROOT, capture_output=True, timeout=PATIENCE_S).returncode == 0
 
 
 def test_the_profilers_pages_become_a_line_a_launch() -> None:

@@ -62,5 +62,42 @@ def test_a_wrong_sum_is_counted_and_the_next_row_comes(
     points, scalars = curve.known_points(9, seed=1), curve.random_scalars(9, seed=2, shape="uint8")
     case = gpu_tune.Case(curve, 9, "chosen", points, scalars, 1)
     monkeypatch.setattr(ms.Curve, "expected_sum", lambda *_: curve.generator)
-    assert gpu_tune.table_of(case, gpu_tune.UNTRIED) == len(gpu_tune.UNTRIED)
-    assert capsys.readouterr().err.count("WRONG") == len(gpu_tune.UNTRIED)
+    for rows in gpu_tune.ROWS.values():
+        chosen = dict(list(rows.items())[:3])
+        assert gpu_tune.table_of(case, chosen) == len(chosen)
+        assert capsys.readouterr().err.count("WRONG") == len(chosen)
+
+
+def test_whatever_breaks_costs_its_own_row_and_a_size_its_own_lines(
+    shim: Attach, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shim()
+    monkeypatch.setattr(gpu_tune, "OnDevice", lambda data: data)
+    monkeypatch.setattr(gpu_tune, "compile_all", lambda curves: None)
+
+    def breaks(_: Tuning) -> Tuning:
+        raise TypeError("no such launch attribute")
+
+    rows = {
+        "tried": {"breaks": breaks, "model": lambda t: t},
+        "early": {"events aside": lambda t: replace(t, aside=True)},
+    }
+    monkeypatch.setattr(gpu_tune, "ROWS", rows)
+    measured = gpu_tune.table_of
+
+    def table_of(case: gpu_tune.Case, changes: dict[str, gpu_tune.Change]) -> int:
+        if case.n == 3:
+            raise AssertionError("a size that breaks")
+        return measured(case, changes)
+
+    monkeypatch.setattr(gpu_tune, "table_of", table_of)
+    words = ["gpu_tune.py", "--curves", "bn254", "--sizes", "3,5", "--repeats", "1", "--rows", "tried,early"]
+    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(gpu_tune.sources, "SOURCES", gpu_tune.sources.SOURCES)
+    monkeypatch.setenv("MULTISCALAR_LOG", "")
+    assert gpu_tune.main() == 1
+    printed = capsys.readouterr()
+    found = [line.split(" | ")[1:4:2] for line in printed.out.splitlines() if line.startswith("| bn254")]
+    assert found == [["5", "model"], ["5", "events aside"]]
+    assert printed.err.count("AssertionError: a size that breaks") == 2
+    assert printed.err.count("bn254, 5, breaks: TypeError: no such launch attribute") == 1
