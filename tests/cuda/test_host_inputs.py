@@ -218,6 +218,36 @@ def test_points_in_chunks(shim: Any, small_chunks: None, monkeypatch: pytest.Mon
     assert refused.value.index == 140
 
 
+@pytest.mark.parametrize("eager", [False, True])
+def test_an_interrupt_while_points_come_leaves_nothing_under_way(
+    shim: Any, small_chunks: None, monkeypatch: pytest.MonkeyPatch, eager: bool
+) -> None:
+    """What is still to convert would mark a bad point in scratch, where the next call has its scalars by then."""
+    from multiscalar.cuda import compiled, table
+
+    monkeypatch.setattr(table, "IN_PLACE_BYTES", 1 << 10)
+    monkeypatch.setattr(table, "CHUNK_BYTES", 64 * 40)
+    shim(eager_copies=eager)
+    points, scalars, expected = inputs("bn254", 150)
+    lane = compiled.kernels(points.curve).lane
+    bases = ms.Bases(points, backend="cuda")
+    convert, off = table.Table._convert, points.data.copy()
+    off[1, 1, 0] ^= 1
+
+    def interrupted(self: Any, lane: Any, places: Any, first: int, *rest: Any) -> None:
+        if first:
+            raise KeyboardInterrupt
+        convert(self, lane, places, first, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(table.Table, "_convert", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ms.Bases(off, curve="bn254", backend="cuda")
+    assert not any(stream.queue for stream in (lane.stream, lane.copies))
+    assert bases.msm(scalars) == expected
+    assert ms.Bases(points, backend="cuda").msm(scalars) == expected
+
+
 def test_a_bad_scalar_on_the_device_is_named_by_its_index_in_the_call(
     shim: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

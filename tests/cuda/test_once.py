@@ -211,15 +211,25 @@ def test_memory_held_back_means_window_groups_then_pieces_then_an_error(
             ms.msm(points, scalars, backend="cuda")
         assert caught.value.need
         assert caught.value.free is not None
-    off = points.data.copy()
+    off, high = points.data.copy(), scalars.data.copy()
     off[n - 1, 1, 0] ^= 1
+    high[0] = 2**64 - 1
+    for vector in (scalars.data, high):  # a bad point comes before a bad scalar, in whichever half it is
+        lane.release()
+        with (
+            held_back(runtime, full // 5, smallest=1 << 10),
+            pytest.raises(ms.errors.NotOnCurveError) as refused,
+        ):
+            ms.msm(off, vector, curve="bn254", backend="cuda")
+        assert refused.value.index == n - 1
+    high[n - 1] = 2**64 - 1
     lane.release()
     with (
         held_back(runtime, full // 5, smallest=1 << 10),
-        pytest.raises(ms.errors.NotOnCurveError) as refused,
+        pytest.raises(ms.errors.ScalarRangeError) as range_,
     ):
-        ms.msm(off, scalars, curve="bn254", backend="cuda")
-    assert refused.value.index == n - 1
+        ms.msm(points, OnDevice(high), backend="cuda")
+    assert range_.value.index == 0
     assert ms.msm(points, scalars, backend="cuda") == expected
 
 

@@ -11,13 +11,14 @@ Cost: that of the parts, 3M a point for the conversion and 2M + 1S for its check
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ..arrays import Check, DeviceArray, PointArray
 from ..engine.backend import MsmOptions, Outcome
-from ..errors import OutOfMemoryError
+from ..errors import OutOfMemoryError, ScalarRangeError
 from .bases import DIGITS_BLOCK
 from .chunks import chunks, runs
 from .compiled import Kernels
@@ -116,7 +117,12 @@ class _Call:
             if terms < 2 * least:
                 raise
         half = terms // 2
-        left = self.within_memory(first, half, least)
+        try:
+            left = self.within_memory(first, half, least)
+        except ScalarRangeError:
+            with contextlib.suppress(ScalarRangeError, OutOfMemoryError):  # a bad point is named first
+                self.within_memory(first + half, terms - half, least)
+            raise
         return added(self._kernels.curve, left, self.within_memory(first + half, terms - half, least))
 
     def _run(self, first: int, terms: int) -> Outcome:

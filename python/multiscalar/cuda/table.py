@@ -70,7 +70,11 @@ class Table:
         source = point_operand(points)
         lane = self.kernels.lane
         with lane.lock, self.kernels.runtime.current():
-            bad = self._fill(lane, source, wanted)
+            try:
+                bad = self._fill(lane, source, wanted)
+            except BaseException:
+                lane.abandon()  # conversions under way read and mark scratch, which is the next call's
+                raise
         if bad is not None:
             raise off_curve(points, bad)
 
