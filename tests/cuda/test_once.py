@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from multiscalar.cuda import chunks, compiled, once, overlap, running, staging
 from multiscalar.cuda.lane import ANSWERS
+from multiscalar.cuda.plan import Plan
 from multiscalar.cuda.shape import CurveShape, DeviceShape, Shape
 
 from tests.cuda.held import held_back
@@ -186,6 +187,28 @@ def test_an_interrupt_between_parts_leaves_nothing_behind(
             with pytest.raises(KeyboardInterrupt):
                 ms.msm(points, high, backend="cuda")
         assert ms.msm(points, scalars, backend="cuda") == expected
+
+
+def test_a_second_interrupt_while_the_first_one_is_seen_to(
+    shim: Any, in_parts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C pressed twice: what the first one left under way, a bad scalar seen among it, is nobody's next call."""
+    runtime = shim()
+    points, scalars, expected = inputs("bn254", N)
+    high = scalars.data.copy()
+    high[3] = 2**64 - 1
+    bases, prepared = ms.Bases(points, backend="cuda"), lambda: ms.Bases(points, backend="cuda").msm(scalars)
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    for again in (lambda: ms.msm(points, scalars, backend="cuda"), lambda: bases.msm(scalars), prepared):
+        with monkeypatch.context() as patch:
+            patch.setattr(Plan, "finish", interrupted)
+            patch.setattr(runtime, "synchronize", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                ms.msm(points, high, backend="cuda")
+        assert again() == expected
 
 
 def test_memory_held_back_means_window_groups_then_pieces_then_an_error(

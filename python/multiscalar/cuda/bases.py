@@ -85,6 +85,7 @@ class DeviceBases:
             return [nothing(self.curve, self._kernels.device_name, len(work.operands)) for _ in work.operands]
         lane = self._lane
         with lane.lock, self._kernels.runtime.current():
+            lane.settle()
             started = time.perf_counter_ns()
             source = source_of(work.operands, n)
             try:

@@ -80,6 +80,7 @@ class Lane:
         self._answer_size = 0
         self._follow_mark: Any = None
         self._spare: tuple[int, int] | None = None
+        self._unsettled = False  # a call broke off, and what it left has not been seen to
 
     @property
     def scratch_bytes(self) -> int:
@@ -202,9 +203,16 @@ class Lane:
 
     def abandon(self) -> None:
         """After a call that broke off: nothing of it is under way any more, and the next one starts clean."""
+        self._unsettled = True
         with contextlib.suppress(MultiscalarError):
             self._finish_all()
             self.mark_status()
+            self._unsettled = False
+
+    def settle(self) -> None:
+        """Before a call: what an earlier one left, if even its `abandon` broke off, by a second Ctrl-C, say."""
+        if self._unsettled:
+            self.abandon()
 
     def _finish_all(self) -> None:
         """Until no stream has anything to do."""

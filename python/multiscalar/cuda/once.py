@@ -130,6 +130,7 @@ class _Call:
         points = self._points if whole else self._points.part(first, terms)
         scalars = self._scalars if whole else self._scalars.part(first, terms)
         with lane.lock, self._kernels.runtime.current():
+            lane.settle()
             started = time.perf_counter_ns()
             source, link, table = source_of([scalars], terms), self._link(points), 0
             try:

@@ -70,6 +70,7 @@ class Table:
         source = point_operand(points)
         lane = self.kernels.lane
         with lane.lock, self.kernels.runtime.current():
+            lane.settle()
             try:
                 bad = self._fill(lane, source, wanted)
             except BaseException:
