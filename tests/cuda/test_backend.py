@@ -168,6 +168,24 @@ def test_precomputed_tables(shim: Any, precompute: Any) -> None:
     assert bases.msm(scalars[:7]) == ms.curve("bn254").expected_sum(points[:7], scalars[:7])
 
 
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.uint16, np.uint32, np.uint64])
+def test_narrow_scalars_over_a_precomputed_table(shim: Any, dtype: Any) -> None:
+    """Its parts are as far apart as windows of full scalars make them: narrow ones use the first part alone."""
+    shim()
+    points, scalars, expected = inputs("bn254", 300)
+    some = (
+        np.random.default_rng(7)
+        .integers(0, 2 if dtype is np.bool_ else np.iinfo(dtype).max, 300, np.uint64)
+        .astype(dtype)
+    )
+    right = ms.curve("bn254").expected_sum(points, some)
+    for precompute in (2, 11):
+        bases = ms.Bases(points, backend="cuda", precompute=precompute)
+        narrow, full = bases.msm([some, scalars])
+        assert (narrow, full) == (right, expected)
+        assert [one.run.evidence["factor"] for one in (narrow, full)] == [1, precompute]
+
+
 def test_batches(shim: Any) -> None:
     shim()
     curve = ms.curve("bn254")

@@ -27,6 +27,7 @@ from .tune import fewer_sets, tune
 from .work import Vector, Work, works
 
 DIGITS_BLOCK = 128  # threads of msm_digits: chunks of one vector are whole blocks
+FULL_BYTES = 32  # of a scalar that the shift of precomputed parts is made for
 
 
 class DeviceBases:
@@ -101,7 +102,7 @@ class DeviceBases:
         outcomes: list[Outcome] = []
         for task, (answer, phases) in zip(tasks, answers, strict=True):
             before = 0 if options.own_bases else task.work.first
-            factor = self._table.facts.factor
+            factor = task.planned.plan.layout.shape.factor
             more = answered(self._kernels, task, answer, phases, options, started, factor=factor, before=before)
             outcomes = [added(self.curve, outcomes[0], more[0])] if outcomes else more
             started = time.perf_counter_ns()
@@ -149,12 +150,14 @@ class DeviceBases:
             montgomery=one.montgomery,
             subgroup=facts.subgroup,
             lengths=uneven,
-            factor=facts.factor,
+            factor=facts.factor if one.item_bytes == FULL_BYTES else 1,  # few windows: the first part is all they need
             endomorphism=facts.endomorphism,
         )
 
     def _windows(self, shape: Shape, options: MsmOptions) -> int:
-        return self._table.facts.windows or (divide_up(shape.bits, options.window) if options.window else 0)
+        if shape.factor > 1:
+            return self._table.facts.windows
+        return divide_up(shape.bits, options.window) if options.window else 0
 
     def _new_plan(
         self, key: Hashable, work: Work, n: int, uneven: bool, source: Source, options: MsmOptions

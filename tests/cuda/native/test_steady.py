@@ -80,7 +80,10 @@ def test_points_that_come_with_the_call(name: str, locked: bool, monkeypatch: py
 @pytest.mark.parametrize("precompute", [2, 4, 11])
 def test_precomputed_tables(precompute: int) -> None:
     points, scalars, expected = inputs("bls12-377", 5000)
-    assert ms.Bases(points, backend="cuda", precompute=precompute).msm(scalars) == expected
+    bases = ms.Bases(points, backend="cuda", precompute=precompute)
+    assert bases.msm(scalars) == expected
+    narrow = np.arange(5000, dtype=np.uint64) << np.uint64(40)
+    assert bases.msm(narrow) == ms.curve("bls12-377").expected_sum(points, narrow)
 
 
 def test_device_arrays_in_place() -> None:
