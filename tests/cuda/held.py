@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,3 +25,20 @@ def held_back(runtime: Any, left: int, smallest: int = SMALLEST) -> Iterator[Non
     finally:
         for block in blocks:
             runtime.free(block)
+
+
+def goes_on_with_less(
+    runtime: Any, lane: Any, call: Callable[[], Any], expected: Any, cases: list[tuple[float, int]]
+) -> int:
+    """With a share of its scratch left `call` is right, in more launches and so many parts. Returns all of it."""
+    roomy = call()
+    full: int = lane.scratch_bytes
+    for share, parts in cases:
+        lane.release()
+        with held_back(runtime, int(share * full), smallest=1 << 10):
+            result = call()
+            assert result == expected
+            assert result.run.launches > roomy.run.launches
+            assert result.run.evidence.get("parts", 1) == parts
+            lane.release()
+    return full

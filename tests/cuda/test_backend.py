@@ -11,7 +11,7 @@ import pytest
 from multiscalar.cuda import bases as cuda_bases
 from multiscalar.cuda import compiled
 
-from tests.cuda.held import held_back
+from tests.cuda.held import goes_on_with_less, held_back
 
 CURVES = ["bn254", "bls12-377", "bls12-381"]
 
@@ -232,16 +232,7 @@ def test_memory_held_back_means_window_groups_then_parts_then_an_error(shim: Any
     points, scalars, expected = inputs("bn254", 1030)
     bases = ms.Bases(points, backend="cuda")
     lane = compiled.kernels(points.curve).lane
-    roomy = bases.msm(scalars)
-    full = lane.scratch_bytes
-    for left, parts in ((full // 2, 1), (full // 7, 2)):
-        lane.release()
-        with held_back(runtime, left, smallest=1 << 10):
-            result = bases.msm(scalars)
-            assert result == expected
-            assert result.run.launches > roomy.run.launches
-            assert result.run.evidence.get("parts", 1) == parts
-            lane.release()
+    goes_on_with_less(runtime, lane, lambda: bases.msm(scalars), expected, [(1 / 2, 1), (1 / 7, 2)])
     with held_back(runtime, 100_000, smallest=1 << 10):
         with pytest.raises(ms.errors.OutOfMemoryError) as caught:
             ms.msm(points, scalars, backend="cuda")

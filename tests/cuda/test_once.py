@@ -12,7 +12,7 @@ from multiscalar.cuda.lane import ANSWERS
 from multiscalar.cuda.plan import Plan
 from multiscalar.cuda.shape import CurveShape, DeviceShape, Shape
 
-from tests.cuda.held import held_back
+from tests.cuda.held import goes_on_with_less, held_back
 from tests.cuda.test_host_inputs import OnDevice, inputs, per_call
 
 N = 157  # of which parts are made: the last one is not a multiple of anything
@@ -219,16 +219,9 @@ def test_memory_held_back_means_window_groups_then_pieces_then_an_error(
     n = 301
     points, scalars, expected = inputs("bn254", n)
     lane = compiled.kernels(points.curve).lane
-    roomy = ms.msm(points, scalars, backend="cuda")
-    full = lane.scratch_bytes
-    for left, pieces in ((full * 3 // 4, 1), (full // 5, 2)):
-        lane.release()
-        with held_back(runtime, left, smallest=1 << 10):
-            result = ms.msm(points, scalars, backend="cuda")
-            assert result == expected
-            assert result.run.launches > roomy.run.launches
-            assert result.run.evidence.get("parts", 1) == pieces
-            lane.release()
+    full = goes_on_with_less(
+        runtime, lane, lambda: ms.msm(points, scalars, backend="cuda"), expected, [(3 / 4, 1), (1 / 5, 2)]
+    )
     with held_back(runtime, 50_000, smallest=1 << 10):
         with pytest.raises(ms.errors.OutOfMemoryError) as caught:
             ms.msm(points, scalars, backend="cuda")
