@@ -261,12 +261,15 @@ def sanitize(session: Session) -> None:
 
 def tune(session: Session) -> None:
     """What docs/gpu-engine.md leaves to a measurement, in one table; what no GPU has run in processes of its own."""
-    for texts, rows, seconds in (
-        ("chosen", "tried", 100), ("chosen", "aside", 40), ("chosen", "tail", 50), ("chosen", "early", 40),
-        ("others", "tried", 100),
+    small = "2^10,2^13,2^16,2^20"
+    for texts, rows, sizes, seconds in (
+        ("chosen", "tried", small, 90), ("others", "tried", small, 90),
+        ("chosen", "large", "2^24", 40), ("others", "large", "2^24", 40),
+        ("chosen", "early", small, 30), ("chosen", "aside", small, 30), ("chosen", "tail", small, 40),
     ):  # fmt: skip
-        command = [PYTHON, "tools/gpu_tune.py", "--texts", texts, "--rows", rows, "--seconds", str(seconds)]
-        session.run("tune", f"{texts}-{rows}", command, seconds + 50, keep="tune.md")
+        command = [PYTHON, "tools/gpu_tune.py", "--texts", texts, "--rows", rows, "--sizes", sizes]
+        command += ["--seconds", str(seconds)]
+        session.run("tune", f"{texts}-{rows}", command, seconds + 30, keep="tune.md")
     print((session.out / "tune.md").read_text(), flush=True)
 
 

@@ -1,6 +1,6 @@
 """Time what docs/gpu-engine.md leaves open on the GPU at hand: kernel texts and plans, by phase, every sum checked.
 
-    python tools/gpu_tune.py [--texts chosen|others] [--rows tried,aside,tail,early] [--curves bn254,bls12-377]
+    python tools/gpu_tune.py [--texts chosen|others] [--rows tried,large,aside,tail,early] [--curves bn254,bls12-377]
                              [--sizes 2^10,2^20] [--repeats 5] [--seconds N]
 
 `--texts` picks files of `multiscalar.cuda.sources`: the chosen ones, or the others. A row is a plan: the cost model's,
@@ -73,9 +73,15 @@ CHANGES: dict[str, Change] = {
     "chunks of 6 tiles": lambda t: t if t.grouped else replace(t, chunk=6 * SORT_TILE),
     "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
 }
+# At 2^24 a row takes seconds: those that change what its long kernels do.
+LARGE = (
+    "model", "tiles of 48", "tiles of 24", "a round more", "a round fewer", "a window more", "a window fewer",
+    "chunks of 4 tiles",
+)  # fmt: skip
 # What no GPU has run yet comes last, so that it takes nothing along: branches in a graph, launches that overlap.
 ROWS: dict[str, dict[str, Change]] = {
     "tried": CHANGES,
+    "large": {name: CHANGES[name] for name in LARGE},
     "aside": {"model": CHANGES["model"], "events aside": lambda t: replace(t, aside=True)},
     "tail": {
         "model": CHANGES["model"],
@@ -249,6 +255,8 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
     arguments = parser.parse_args()
+    if unknown := [name for name in arguments.rows.split(",") if name not in ROWS]:
+        parser.error(f"no group of rows is called {', '.join(unknown)}; there are {', '.join(ROWS)}")
     started = time.monotonic()
     os.environ.setdefault("MULTISCALAR_LOG", "cuda")  # a driver that refuses early launches says so
     sources.SOURCES = TEXTS[arguments.texts]  # before any kernel is loaded
@@ -271,7 +279,7 @@ def main() -> int:
                 print(f"{case.curve.name}, {case.n}: not begun, out of time", file=sys.stderr)
                 continue
             wrong += attempt(case, partial(table_of, case, ROWS[group]))
-            if group == "tried":
+            if group in ("tried", "large"):
                 wrong += attempt(case, partial(launches_of, case))
     return int(wrong > 0)
 

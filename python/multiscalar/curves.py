@@ -119,8 +119,8 @@ class Curve:
     def known_points(self, n: int, seed: int = 5090) -> PointArray:
         """n points P_i = (a + i b) G with a, b drawn from `seed`, so that any weighted sum is known beforehand.
 
-        Made by batched affine addition (about a second for 2^20). `.logs` holds a and b. Such points are related
-        (P_i + P_j = P_k + P_l when i + j = k + l): `random_points` is the control.
+        Made by batched affine addition on all threads (2^20 in half a second on two). `.logs` holds a and b. Such
+        points are related (P_i + P_j = P_k + P_l when i + j = k + l): `random_points` is the control.
         """
         from .inputs import known_points
 

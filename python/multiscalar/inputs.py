@@ -10,13 +10,14 @@ same on every machine), keyed by seed and purpose.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from . import memory, reference
+from . import cpus, memory, reference
 from .arrays import Check, Form, PointArray, ScalarArray
 from .curves import Curve
 from .errors import CurveMismatchError, InputError, LengthError, OptionError, shown
@@ -126,7 +127,11 @@ def _plain(total: int, scalars: ScalarArray) -> int:
 
 
 class Stream:
-    """Raw 64-bit words of Philox-4x64, keyed by (seed, purpose). Errors: `OptionError` for a seed that is no int."""
+    """Raw 64-bit words of Philox-4x64, keyed by (seed, purpose). Errors: `OptionError` for a seed that is no int.
+
+    Counter-based: any stretch can be drawn for itself, so that many candidates are drawn side by side and the numbers
+    are the same on one thread and on all.
+    """
 
     def __init__(self, seed: int, purpose: str) -> None:
         try:
@@ -134,25 +139,55 @@ class Stream:
         except TypeError as error:
             raise OptionError(f"seed = {shown(seed)}", accepted="an int") from error
         tag = int.from_bytes(purpose.encode()[:8].ljust(8, b"\0"), "little")
-        self._bits = np.random.Philox(key=np.array([seed % 2**64, tag], dtype=np.uint64))
+        self._key = np.array([seed % 2**64, tag], dtype=np.uint64)
+        self._drawn = 0
 
     def words(self, n: int) -> Limbs:
         """The next n words."""
-        return np.asarray(self._bits.random_raw(n), dtype=np.uint64)
+        self._drawn += n
+        return self._stretch(self._drawn - n, n)
+
+    def _stretch(self, start: int, n: int) -> Limbs:
+        """Words `start` to `start + n`; a step of the counter makes four."""
+        bits = np.random.Philox(key=self._key)
+        bits.advance(start // 4)
+        return np.asarray(bits.random_raw(start % 4 + n), dtype=np.uint64)[start % 4 :]
 
     def below(self, bound: int, n: int) -> Limbs:
         """n integers uniform below `bound` as uint64[n, 4], by rejection."""
         bits = bound.bit_length()
         mask = np.array([((1 << bits) - 1) >> (64 * i) & (2**64 - 1) for i in range(4)], dtype=np.uint64)
         out, have = np.empty((n, 4), dtype=np.uint64), 0
+
+        def accepted(piece: tuple[int, int]) -> Limbs:
+            rows = self._stretch(*piece).reshape(-1, 4) & mask
+            return rows[_below(rows, bound)]
+
         while have < n:
             # for every missing one, 1.1 / (share that is accepted) candidates, in order: a prefix of a longer draw
-            rows = self.words(4 * (2 + int(1.1 * (n - have) * (1 << bits) / bound))).reshape(-1, 4) & mask
-            rows = rows[_below(rows, bound)]
-            taken = min(n - have, len(rows))
-            out[have : have + taken] = rows[:taken]
-            have += taken
+            count = 4 * (2 + int(1.1 * (n - have) * (1 << bits) / bound))
+            last = self._drawn + count
+            pieces = [(start, min(4 * _BLOCK, last - start)) for start in range(self._drawn, last, 4 * _BLOCK)]
+            self._drawn = last
+            for rows in _on_threads(accepted, pieces):
+                taken = min(n - have, len(rows))
+                out[have : have + taken] = rows[:taken]
+                have += taken
         return out
+
+
+def _on_threads(work: Callable[[tuple[int, int]], Limbs], pieces: list[tuple[int, int]]) -> Iterable[Limbs]:
+    """`work` of each piece, in their order; where the system grants no thread, one after the other."""
+    threads = min(setting("threads") or cpus.allowed(), len(pieces))
+    if threads < 2:
+        return map(work, pieces)
+    from concurrent.futures import ThreadPoolExecutor  # takes longer to import than most draws take
+
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(work, pieces))
+    except RuntimeError:  # can't start new thread
+        return map(work, pieces)
 
 
 def _below(rows: Limbs, bound: int) -> npt.NDArray[np.bool_]:
@@ -178,11 +213,11 @@ def _limbs_of(value: int) -> Limbs:
 def known_points(curve: Curve, n: int, seed: int) -> PointArray:
     """See `Curve.known_points`."""
     n = size(n)
-    memory.require(n * 48 * curve.limbs, f"{n:,} points of {curve.name}")
+    memory.require(n * 16 * curve.limbs, f"{n:,} points of {curve.name}")
     a, b = (int(k) for k in ScalarArray.unverified(Stream(seed, "points").below(curve.r, 2), curve))
     out = np.empty((n, 2, curve.limbs), dtype=np.uint64)
     with translated(curve):
-        _core.known_points(curve.name, _limbs_of(a), _limbs_of(b), out)
+        _core.known_points(curve.name, _limbs_of(a), _limbs_of(b), setting("threads") or 0, out)
     return PointArray.unverified(
         out, curve, wanted=Check.SUBGROUP, checked=Check.SUBGROUP, logs=Progression(a, b, n, curve.r)
     )

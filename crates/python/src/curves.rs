@@ -67,7 +67,7 @@ pub trait AnyCurve: Send + Sync {
     /// Validates and packs points.
     fn prepare(&self, points: Points<'_>, options: &PrepareOptions<'_>) -> Result<Box<dyn AnyBases>, MsmError>;
     /// Writes the points (a + i b) G, canonical, to `out`.
-    fn progression(&self, a: &[u64], b: &[u64], out: &mut [u64], cancel: &AtomicBool);
+    fn progression(&self, a: &[u64], b: &[u64], out: &mut [u64], threads: usize, cancel: &AtomicBool);
     /// Writes the points k_i G, canonical, to `out`.
     fn multiples(&self, scalars: &[[u64; 4]], out: &mut [u64], threads: usize, cancel: &AtomicBool);
     /// Bytes of one encoded point.
@@ -109,8 +109,8 @@ impl<C: CurveParams<Field: Engines + PrimeField>> AnyCurve for Of<C> {
     fn prepare(&self, points: Points<'_>, options: &PrepareOptions<'_>) -> Result<Box<dyn AnyBases>, MsmError> {
         msm::prepare::<C>(points, options).map(|bases| Box::new(bases) as Box<dyn AnyBases>)
     }
-    fn progression(&self, a: &[u64], b: &[u64], out: &mut [u64], cancel: &AtomicBool) {
-        multiples::progression::<C>(a, b, out, cancel);
+    fn progression(&self, a: &[u64], b: &[u64], out: &mut [u64], threads: usize, cancel: &AtomicBool) {
+        multiples::progression::<C>(a, b, out, threads, cancel);
     }
     fn multiples(&self, scalars: &[[u64; 4]], out: &mut [u64], threads: usize, cancel: &AtomicBool) {
         multiples::multiples::<C>(scalars, out, threads, cancel);

@@ -26,19 +26,20 @@ fn limbs4(values: &[u64]) -> PyResult<&[[u64; 4]]> {
     }
 }
 
-/// Writes (a + i b) G to `out`, uint64[n, 2, L]; a and b are uint64[4].
+/// Writes (a + i b) G to `out`, uint64[n, 2, L]; a and b are uint64[4]; `threads` = 0 means one a core.
 #[pyfunction]
 pub fn known_points(
     py: Python<'_>,
     name: &str,
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,
+    threads: usize,
     out: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let (curve, a, b, mut out) = (curve(name)?, Input::<u64>::new(a)?, Input::<u64>::new(b)?, Output::new(out)?);
     let (out, cancel) = (out.as_slice(), AtomicBool::new(false));
     let long = out.len() > LONG;
-    run(py, long, &cancel, None, || curve.progression(a.as_slice(), b.as_slice(), out, &cancel))
+    run(py, long, &cancel, None, || curve.progression(a.as_slice(), b.as_slice(), out, threads, &cancel))
 }
 
 /// Writes k_i G to `out`, uint64[n, 2, L]; `scalars` is uint64[n, 4]; `threads` = 0 means one a core.

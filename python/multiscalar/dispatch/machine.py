@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 from functools import lru_cache
 from pathlib import Path
 
+from .. import cpus
 from ..engine import registry
 from ..errors import MultiscalarError
 from ..native import _core
@@ -17,7 +17,7 @@ from .profile import Machine
 
 def this_machine() -> Machine:
     """CPU, threads, core build and, where one can be used, the GPU. Looks the GPU up once a process."""
-    threads = setting("threads") or cpus()
+    threads = setting("threads") or cpus.allowed()
     isa = setting("isa")
     return _machine(threads, _core.isas()[-1] if isa == "auto" else isa)
 
@@ -48,11 +48,6 @@ def driver_present() -> bool:
     libraries in a process of its own, which `auto` on a machine without a GPU has no use for.
     """
     return any(Path(name).exists() for name in ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"))
-
-
-def cpus() -> int:
-    """CPUs that affinity allows."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @lru_cache(maxsize=1)

@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import cpus
 from ..engine import registry
 from .telemetry.nvml import Device as Nvml
 from .telemetry.nvml import open_device
@@ -61,9 +62,8 @@ def cgroup_quota() -> float | None:
 
 def usable_cpus() -> int:
     """CPUs this process may use after affinity and cgroup quota, at least 1."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = cgroup_quota()
-    return max(1, min(allowed, round(quota)) if quota else allowed)
+    return max(1, min(cpus.allowed(), round(quota)) if quota else cpus.allowed())
 
 
 def cpu_facts() -> dict[str, Any]:
