@@ -27,8 +27,11 @@ def lay_out_table(
 ) -> list[Step]:
     """Steps that turn `count` raw points (buffer `points`, from index `first` on) into records of buffer `table`, then,
     when `factor` > 1 and this is the last chunk, into the other parts. Buffer `status` reports the first bad point.
+    Without points there are none: the driver refuses an empty grid.
     """
     count = points - first if count is None else count
+    if count == 0:
+        return []
     coordinates = 4 if endomorphism else 2
     flags = (POINT_MONTGOMERY if montgomery else 0) | (POINT_CHECK if check else 0)
     arguments: tuple[Argument, ...] = (

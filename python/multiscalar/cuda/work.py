@@ -2,7 +2,7 @@
 
 Vectors of one type are one batch: one upload, one graph, one answer. A batch is padded to its longest vector, so
 vectors of very different lengths do not go together; nor do vectors with bases of their own whose lengths differ,
-since bases are found by the length.
+since bases are found by the length. A very large batch is several, since a launch has a row for each window.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from .operand import Operand, scalar_operand
 Vector = ScalarArray | DeviceArray
 
 ALIKE_BITS: Final = 10  # lengths below 2^10 cost the same: padding is free there
+MOST_ROWS: Final = 65_535  # of a grid
+MOST_VECTORS: Final = MOST_ROWS // 128  # of a batch: a scalar has 128 windows where they are narrowest
 
 
 class Work(NamedTuple):
@@ -84,7 +86,8 @@ def _alike(vectors: Sequence[Vector], operands: list[Operand]) -> list[Work]:
         kinds.setdefault((*_kind(operand), size), []).append(k)
     return [
         Work([vectors[k] for k in positions], [operands[k] for k in positions], 0, False, positions)
-        for positions in kinds.values()
+        for alike in kinds.values()
+        for positions in _batches(alike)
     ]
 
 
@@ -92,8 +95,13 @@ def _consecutive(vectors: Sequence[Vector], operands: list[Operand]) -> list[Wor
     """Own bases: neighbours of one type and length."""
     made, first = [], 0
     for _, group in groupby(range(len(operands)), key=lambda k: (*_kind(operands[k]), operands[k].count)):
-        positions = list(group)
-        theirs = [operands[k] for k in positions]
-        made.append(Work([vectors[k] for k in positions], theirs, first, len(positions) > 1, positions))
-        first += sum(operand.count for operand in theirs)
+        for positions in _batches(list(group)):
+            theirs = [operands[k] for k in positions]
+            made.append(Work([vectors[k] for k in positions], theirs, first, len(positions) > 1, positions))
+            first += sum(operand.count for operand in theirs)
     return made
+
+
+def _batches(positions: list[int]) -> list[list[int]]:
+    """As few batches as there may be."""
+    return [positions[start : start + MOST_VECTORS] for start in range(0, len(positions), MOST_VECTORS)]

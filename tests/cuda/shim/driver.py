@@ -17,6 +17,7 @@ import pytest
 from multiscalar.cuda import sources
 from multiscalar.cuda.shape import SHARED_BYTES
 from multiscalar.cuda.steps import Fill, Launch, Ref, Step
+from multiscalar.errors import DeviceError
 from numpy.typing import NDArray
 
 HERE = Path(__file__).parent
@@ -25,6 +26,18 @@ PORTABLE = {f"ptx/{name}": f"{name}.hpp" for name in ("rows", "memory", "warp", 
 # Fortified longjmp, which some distributions switch on, refuses to go from one fibre's stack to another's.
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-w", "-U_FORTIFY_SOURCE")
 Bytes = NDArray[np.uint8]
+MOST_BLOCKS = (2**31 - 1, 65_535)  # of a grid, by dimension
+MOST_THREADS = 1024
+
+
+def require_launchable(launch: Launch) -> None:
+    """What the driver refuses is refused here: an empty grid or block, and one beyond its limits (CUDA C++ Programming
+    Guide, "Compute Capabilities", the same for all of them).
+    """
+    assert launch.shared <= SHARED_BYTES, f"{launch.kernel}: {launch.shared} bytes of shared memory"
+    sizes, most = (*launch.grid, launch.block), (*MOST_BLOCKS, MOST_THREADS)
+    if not all(1 <= size <= limit for size, limit in zip(sizes, most, strict=True)):
+        raise DeviceError(f"the GPU failed with CUDA_ERROR_INVALID_VALUE in cuLaunchKernel ({launch.kernel}, {sizes})")
 
 
 def translation_unit(constants: str, files: tuple[str, ...] = sources.SOURCES) -> str:
@@ -82,7 +95,7 @@ class Machine:
 
     def launch(self, step: Launch, buffers: dict[str, Bytes]) -> None:
         words = [0 if a is None else a if isinstance(a, int) else self.address(a, buffers) for a in step.arguments]
-        assert step.shared <= SHARED_BYTES, f"{step.kernel}: {step.shared} bytes of shared memory"
+        require_launchable(step)
         array = (ctypes.c_uint64 * len(words))(*words)
         code = self.library.shim_launch(step.kernel.encode(), step.grid[0], step.grid[1], step.block, array)
         assert code == 0, f"{step.kernel}: {'no such kernel' if code == 1 else 'deadlock'}"

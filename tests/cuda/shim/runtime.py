@@ -19,8 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from driver import aligned
-from multiscalar.cuda.shape import SHARED_BYTES
+from driver import aligned, require_launchable
 from multiscalar.cuda.steps import Launch, Ref
 from multiscalar.errors import DeviceError, OutOfMemoryError
 
@@ -75,6 +74,7 @@ class Bound:
         self._words = [0 if a is None else address(a) if isinstance(a, Ref) else a for a in launch.arguments]
 
     def __call__(self, stream: Stream, early: bool = False) -> None:
+        require_launchable(self._launch)
         launch, array = self._launch, (ctypes.c_uint64 * len(self._words))(*self._words)
 
         def work() -> None:
@@ -179,7 +179,6 @@ class ShimRuntime:
         self.submit(stream, lambda: ctypes.memset(target, value, size) and None, "fill")
 
     def bind(self, module: Mapping[str, Any], launch: Launch, address: Callable[[Ref], int]) -> Bound:
-        assert launch.shared <= SHARED_BYTES, f"{launch.kernel}: {launch.shared} bytes of shared memory"
         return Bound(self, module["shim_launch"], launch, address)
 
     def note_early(self, stream: Stream) -> None:
