@@ -1,6 +1,6 @@
 """Check and measure the cuda backend on a GPU machine: one command, some nine minutes, a handful of files.
 
-    python tools/gpu_machine.py --out DIR [--wheels DIR] [--stages compile,native,...] [--minutes N] [--texts others]
+    python tools/gpu_machine.py --out DIR [--wheels DIR] [--stages compile,native,...] [--minutes N]
 
 `--wheels` holds the project's wheel (abi3) and wheels that the machine lacks; nothing is downloaded. Without it the
 package must be importable. Stages, in this order unless chosen; each stands for itself, and one that fails or hangs
@@ -11,10 +11,9 @@ takes nothing along:
     table       lab records: three curves, three scopes, 2^10 to 2^24 (table.jsonl)
     figures     benchmarks/gpu_figures.py: what a record has no row for (figures.jsonl)
     sanitize    compute-sanitizer memcheck, racecheck, synccheck on every kernel, one curve per limb width
-    tune        kernel texts and plans side by side, tools/gpu_tune.py (tune.md; not by default)
+    tune        plans side by side, tools/gpu_tune.py (tune.md; not by default)
     profile     ncu on the heavy kernels at 2^20 and 2^24, share of the multiplier's pipe (profile.csv; not by default)
 
-With `--texts others` the wheel is unpacked with the other texts of multiscalar.cuda.sources chosen, for any stage.
 In DIR: summary.json (each command with exit code, seconds and last line), the records, and logs.tar.gz. Exit code: the
 number of commands that failed; 3 without a GPU. Nothing in these files names a place on the machine.
 """
@@ -262,14 +261,11 @@ def sanitize(session: Session) -> None:
 def tune(session: Session) -> None:
     """What docs/gpu-engine.md leaves to a measurement, in one table; what no GPU has run in processes of its own."""
     small = "2^10,2^13,2^16,2^20"
-    for texts, rows, sizes, seconds in (
-        ("chosen", "tried", small, 90), ("others", "tried", small, 90),
-        ("chosen", "large", "2^24", 40), ("others", "large", "2^24", 40),
-        ("chosen", "early", small, 30), ("chosen", "aside", small, 30), ("chosen", "tail", small, 40),
+    for rows, sizes, seconds in (
+        ("tried", small, 90), ("large", "2^24", 40), ("early", small, 30), ("aside", small, 30), ("tail", small, 40),
     ):  # fmt: skip
-        command = [PYTHON, "tools/gpu_tune.py", "--texts", texts, "--rows", rows, "--sizes", sizes]
-        command += ["--seconds", str(seconds)]
-        session.run("tune", f"{texts}-{rows}", command, seconds + 30, keep="tune.md")
+        command = [PYTHON, "tools/gpu_tune.py", "--rows", rows, "--sizes", sizes, "--seconds", str(seconds)]
+        session.run("tune", rows, command, seconds + 30, keep="tune.md")
     print((session.out / "tune.md").read_text(), flush=True)
 
 
@@ -330,14 +326,11 @@ def perform(session: Session, stages: Sequence[str], known: dict[str, Callable[[
     return sum(one.code != 0 for one in session.done)
 
 
-def install(wheels: Path, site: Path, texts: str) -> None:
-    """Unpack the wheels beside the machine's own packages, which stay as they are; choose the kernels' texts."""
+def install(wheels: Path, site: Path) -> None:
+    """Unpack the wheels beside the machine's own packages, which stay as they are."""
     files = [str(path) for path in sorted(wheels.glob("*.whl"))]
     command = [PYTHON, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-compile", "--no-cache-dir"]
     subprocess.run([*command, "--upgrade", "--target", str(site), *files], check=True)
-    if texts == "others":
-        with (site / "multiscalar/cuda/sources.py").open("a") as file:
-            file.write("\n\nSOURCES = with_others(*OTHERS)\n")
 
 
 def missing(environment: dict[str, str]) -> str:
@@ -354,10 +347,7 @@ def main() -> int:
     parser.add_argument("--wheels", type=Path)
     parser.add_argument("--stages", default=",".join(USUAL))
     parser.add_argument("--minutes", type=float, default=9.0, help="nothing runs longer than this, all in all")
-    parser.add_argument("--texts", choices=("chosen", "others"), default="chosen")
     arguments = parser.parse_args()
-    if arguments.texts == "others" and not arguments.wheels:
-        parser.error("--texts others changes the unpacked wheel: give --wheels")
     stages = arguments.stages.split(",")
     if unknown := [name for name in stages if name not in STAGES]:
         parser.error(f"no stage is called {', '.join(unknown)}; there are {', '.join(STAGES)}")
@@ -372,7 +362,7 @@ def main() -> int:
             "MULTISCALAR_CACHE_DIR": os.environ.get("MULTISCALAR_CACHE_DIR", str(cache)),
         }
         if arguments.wheels:
-            install(arguments.wheels, site, arguments.texts)
+            install(arguments.wheels, site)
         if reason := missing(environment):
             print(f"no GPU to work on: {reason}", file=sys.stderr)
             return 3

@@ -1,15 +1,15 @@
-"""Time what docs/gpu-engine.md leaves open on the GPU at hand: kernel texts and plans, by phase, every sum checked.
+"""Time what docs/gpu-engine.md leaves open on the GPU at hand: plans and kernels, by phase, every sum checked.
 
-    python tools/gpu_tune.py [--texts chosen|others] [--rows tried,large,aside,tail,early] [--curves bn254,bls12-377]
-                             [--sizes 2^10,2^20] [--repeats 5] [--seconds N]
+    python tools/gpu_tune.py [--rows tried,large,aside,tail,early] [--curves bn254,bls12-377] [--sizes 2^10,2^20]
+                             [--repeats 5] [--seconds N] [--with pairs_lane=FILE.cuh]
 
-`--texts` picks files of `multiscalar.cuda.sources`: the chosen ones, or the others. A row is a plan: the cost model's,
-then one choice changed at a time; small sizes first. Rows that no GPU has run yet come after all others, and can be
-asked for in processes of their own, since after a fault the device is lost to its process. Times are medians in
-microseconds: device events by phase, their sum, wall; and of the wall time what passes until the host waits for the
-device, and after it has waited. Scalars and bases are on the device. Each size also gets the model's plan launch by
-launch: an event after each, which itself takes a microsecond or two. Exit code 1 if any sum was wrong, or a size could
-not be measured at all.
+A row is a plan: the cost model's, then one choice changed at a time; small sizes first. `--with` puts FILE.cuh in the
+place of one of the kernels' files, here msm/pairs_lane.cuh, and can be given several times. Rows that no GPU has run
+yet come after all others, and can be asked for in processes of their own, since after a fault the device is lost to its
+process. Times are medians in microseconds: device events by phase, their sum, wall; and of the wall time what passes
+until the host waits for the device, and after it has waited. Scalars and bases are on the device. Each size also gets
+the model's plan launch by launch: an event after each, which itself takes a microsecond or two. Exit code 1 if any sum
+was wrong, or a size could not be measured at all.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import multiscalar as ms
@@ -39,7 +40,6 @@ from multiscalar.cuda.tune import path_of
 PHASES = ("digits", "sort", "accumulate", "reduce", "combine")
 HOST = ("device", "wall", "before", "after")
 QUICK = 1 << 20  # up to this size a call is short: more repeats cost nothing
-TEXTS = {"chosen": sources.SOURCES, "others": sources.with_others(*sources.OTHERS)}
 Change = Callable[[Tuning], Tuning]
 
 
@@ -114,6 +114,18 @@ def tuned(change: Change) -> Iterator[list[Tuning]]:
         yield used
     finally:
         cuda_bases.tune = original
+
+
+def with_texts(replaced: list[str]) -> tuple[str, ...]:
+    """`sources.SOURCES` with files on disk in the place of some, "pairs_lane=FILE.cuh"; ValueError if it cannot be."""
+    files = list(sources.SOURCES)
+    for words in replaced:
+        name, _, file = words.partition("=")
+        places = [k for k, known in enumerate(files) if known.split("/")[-1] == name]
+        if not places or not file.endswith(".cuh") or not Path(file).is_file():
+            raise ValueError(f"--with {words}: want NAME=FILE.cuh, NAME one of the kernels' files, FILE.cuh there")
+        files[places[0]] = str(Path(file).resolve().with_suffix(""))
+    return tuple(files)
 
 
 class WrongSumError(Exception):
@@ -248,18 +260,22 @@ def describe(plan: Tuning) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--texts", choices=TEXTS, default="chosen")
     parser.add_argument("--rows", default=",".join(ROWS), help="groups of rows, with commas")
     parser.add_argument("--curves", default="bn254,bls12-377")
     parser.add_argument("--sizes", default="2^10,2^13,2^16,2^20,2^24")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
+    parser.add_argument("--with", dest="texts", action="append", default=[], metavar="NAME=FILE.cuh")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.rows.split(",") if name not in ROWS]:
         parser.error(f"no group of rows is called {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    try:
+        sources.SOURCES = with_texts(arguments.texts)  # before any kernel is loaded
+    except ValueError as error:
+        parser.error(str(error))
+    text = " ".join(f"{words.partition('=')[0]}={Path(words).stem}" for words in arguments.texts) or "package"
     started = time.monotonic()
     os.environ.setdefault("MULTISCALAR_LOG", "cuda")  # a driver that refuses early launches says so
-    sources.SOURCES = TEXTS[arguments.texts]  # before any kernel is loaded
     curves = arguments.curves.split(",")
     sizes = [1 << int(word[2:]) if word.startswith("2^") else int(word) for word in arguments.sizes.split(",")]
     compile_all(curves)
@@ -272,7 +288,7 @@ def main() -> int:
         points, scalars = curve.known_points(max(sizes), seed=1), curve.random_scalars(max(sizes), seed=2)
         for n in sizes:
             repeats = arguments.repeats * (5 if n <= QUICK else 1)
-            cases.append(Case(curve, n, arguments.texts, points[:n], scalars[:n], repeats))
+            cases.append(Case(curve, n, text, points[:n], scalars[:n], repeats))
     for group in arguments.rows.split(","):
         for case in sorted(cases, key=lambda case: case.n):
             if time.monotonic() - started > arguments.seconds:

@@ -26,18 +26,9 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"
 Table = dict[str, Resources]
 
 
-# The kernels that sources.py has a second text for, and what those need; without the heavy ones.
-OTHERS = tuple(
-    name
-    for name in sources.with_others(*sources.OTHERS)
-    if name.startswith(("ptx/", "field/", "curve/", "msm/pairs", "msm/tiles"))
-    or name in ("msm/common", "msm/group", "msm/partition", "msm/table", "msm/rounds")
-)
-
-
-def resources(curve: str, arch: str, files: tuple[str, ...] = sources.SOURCES) -> Table:
+def resources(curve: str, arch: str) -> Table:
     """What each kernel of `curve` takes on `arch`; compiled only if this source was not before."""
-    work = Unit(sources.kernel_source(curve.replace("-", "_"), files), curve, arch)
+    work = Unit(sources.kernel_source(curve.replace("-", "_")), curve, arch)
     kept = cache_folder().parent / "compile-matrix" / f"{work.digest()}.json"
     found = load(kept)
     if found is None:
@@ -65,13 +56,11 @@ def store(kept: Path, found: Table) -> None:
         print(f"not kept: {error}", file=sys.stderr)
 
 
-def matrix(
-    architectures: tuple[str, ...], curves: tuple[str, ...] = CURVES, files: tuple[str, ...] = sources.SOURCES
-) -> dict[tuple[str, str], Table]:
+def matrix(architectures: tuple[str, ...], curves: tuple[str, ...] = CURVES) -> dict[tuple[str, str], Table]:
     """All of them, two at a time: the compiler runs outside the interpreter lock."""
     cells = [(curve, arch) for arch in architectures for curve in curves]
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(cells, pool.map(lambda cell: resources(*cell, files), cells), strict=True))
+        return dict(zip(cells, pool.map(lambda cell: resources(*cell), cells), strict=True))
 
 
 def table(cells: dict[tuple[str, str], Table]) -> str:

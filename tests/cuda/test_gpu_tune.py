@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +34,7 @@ def test_a_row_for_each_plan_that_differs(
     changes["what cannot be"] = lambda t: replace(t, grouped=True, pair_rounds=1)
     curve = ms.curve("bn254")
     points, scalars = curve.known_points(33, seed=1), curve.random_scalars(33, seed=2, shape="uint8")
-    case = gpu_tune.Case(curve, 33, "chosen", points, scalars, 1)
+    case = gpu_tune.Case(curve, 33, "package", points, scalars, 1)
     assert gpu_tune.table_of(case, changes) == 0
     gpu_tune.launches_of(case)
     printed = capsys.readouterr()
@@ -60,7 +61,7 @@ def test_a_wrong_sum_is_counted_and_the_next_row_comes(
     monkeypatch.setattr(gpu_tune, "OnDevice", lambda data: data)
     curve = ms.curve("bn254")
     points, scalars = curve.known_points(9, seed=1), curve.random_scalars(9, seed=2, shape="uint8")
-    case = gpu_tune.Case(curve, 9, "chosen", points, scalars, 1)
+    case = gpu_tune.Case(curve, 9, "package", points, scalars, 1)
     monkeypatch.setattr(ms.Curve, "expected_sum", lambda *_: curve.generator)
     for rows in gpu_tune.ROWS.values():
         chosen = dict(list(rows.items())[:3])
@@ -101,3 +102,20 @@ def test_whatever_breaks_costs_its_own_row_and_a_size_its_own_lines(
     assert found == [["5", "model"], ["5", "events aside"]]
     assert printed.err.count("AssertionError: a size that breaks") == 2
     assert printed.err.count("bn254, 5, breaks: TypeError: no such launch attribute") == 1
+
+
+def test_another_text_takes_the_place_of_a_file(tmp_path: Path) -> None:
+    """The kernels are the same but for it, and what names no file of theirs, or none on disk, is an error."""
+    sources, mine = gpu_tune.sources, tmp_path / "mine.cuh"
+    mine.write_text("// mine\n")
+    before = sources.kernel_source("bn254")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sources, "SOURCES", gpu_tune.with_texts([f"pairs_lane={mine}"]))
+        after = sources.kernel_source("bn254")
+    theirs = (Path(sources.__file__).parent / "kernels/msm/pairs_lane.cuh").read_text()
+    assert theirs in before
+    assert after == before.replace(theirs, "// mine\n")
+    assert gpu_tune.with_texts([]) == sources.SOURCES
+    for wrong in (f"pairs={tmp_path}", f"nothing={mine}", "pairs_lane=absent.cuh", "pairs_lane"):
+        with pytest.raises(ValueError, match=re.escape(f"--with {wrong}: want NAME=FILE.cuh")):
+            gpu_tune.with_texts([wrong])

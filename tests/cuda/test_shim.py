@@ -16,7 +16,6 @@ import pytest
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "shim")]
 import driver  # noqa: E402
 import oracle  # noqa: E402
-from multiscalar.cuda import sources  # noqa: E402
 from multiscalar.cuda.layout import lay_out  # noqa: E402
 from multiscalar.cuda.records import lay_out_table, table_bytes  # noqa: E402
 from multiscalar.cuda.shape import DeviceShape, Shape, Sizes, Tuning  # noqa: E402
@@ -24,7 +23,6 @@ from multiscalar.cuda.steps import NO_INDEX  # noqa: E402
 from multiscalar.cuda.tuning import Model, tune  # noqa: E402
 
 CURVES = list(oracle.FILES)
-OTHERS = sources.with_others(*sources.OTHERS)
 DEVICE = DeviceShape(multiprocessors=3)
 # path -> (tuning, options of the shape)
 PATHS: dict[str, tuple[Tuning, dict[str, Any]]] = {
@@ -45,9 +43,9 @@ PATHS: dict[str, tuple[Tuning, dict[str, Any]]] = {
 
 
 @lru_cache
-def machine(name: str, files: tuple[str, ...]) -> driver.Machine:
+def machine(name: str) -> driver.Machine:
     facts = oracle.curve(name)
-    return driver.Machine(driver.build(facts.module, oracle.constants(facts), files))
+    return driver.Machine(driver.build(facts.module, oracle.constants(facts)))
 
 
 def place(buffers: dict[str, driver.Bytes], name: str, values: np.ndarray) -> None:
@@ -64,7 +62,6 @@ def compute(
     check: bool = True,
     points_montgomery: bool = False,
     lengths: list[int] | None = None,
-    files: tuple[str, ...] = sources.SOURCES,
     **options: Any,
 ) -> tuple[list[oracle.Point], list[int]]:
     """Runs one layout; returns the sums of the batch and the status words."""
@@ -95,10 +92,10 @@ def compute(
         shift=Sizes(shape, tuning).shift,
     )
     buffers["status"][:] = 0xFF
-    machine(name, files).run(steps, buffers)
+    machine(name).run(steps, buffers)
     bad_point = int(buffers["status"][:8].view(np.uint32)[1])
     buffers["status"][:] = 0xFF
-    machine(name, files).run(plan.steps, buffers)
+    machine(name).run(plan.steps, buffers)
     assert (buffers["status"][:8] == 0xFF).all(), "the next call finds the status as this one did"
     status = [int(buffers["report"][:8].view(np.uint32)[0]), bad_point]
     limbs = shape.curve.limbs
@@ -128,9 +125,8 @@ def test_few_terms(path: str, n: int) -> None:
     check_uniform("bn254", path, n)
 
 
-def check_uniform(name: str, path: str, n: int, **more: Any) -> None:
+def check_uniform(name: str, path: str, n: int) -> None:
     tuning, options = PATHS[path]
-    options = {**options, **more}
     known, scalars = bases(name, n), uniform(name, n, n)
     sums, status = compute(name, known.raw(), oracle.words(scalars, 8), tuning, **options)
     assert sums == [known.expected(scalars)]
@@ -163,22 +159,14 @@ def test_shapes_of_scalars(path: str) -> None:
         assert sums == [known.expected(scalars)], label
 
 
-@pytest.mark.parametrize(("name", "path"), [("bn254", "pairs-glv"), ("bls12-377", "pairs")])
-def test_the_other_texts(name: str, path: str) -> None:
-    """What sources.py keeps beside the chosen texts: rows that end inside a warp, several tiles, awkward pairs."""
-    check_uniform(name, path, 237, files=OTHERS)
-    check_awkward_bases(name, path, "mixed", files=OTHERS)
-
-
-@pytest.mark.parametrize("files", [sources.SOURCES, OTHERS], ids=["chosen", "others"])
-def test_blocks_that_sort_several_tiles(files: tuple[str, ...]) -> None:
+def test_blocks_that_sort_several_tiles() -> None:
     """Narrow scalars, so that thousands of terms are cheap: spread, then half of them in one bucket."""
     name, n = "bn254", 9000
     known, rng = bases(name, n), np.random.default_rng(4)
     tuning = Tuning(windows=2, slice=40, run=1, grouped=False, pair_rounds=2, pair_run=4)
     spread = rng.integers(0, 256, n, dtype=np.uint8)
     for values in (spread, np.where(spread < 128, 77, spread).astype(np.uint8)):
-        sums, _ = compute(name, known.raw(), values, tuning, scalar_bytes=1, subgroup=False, files=files)
+        sums, _ = compute(name, known.raw(), values, tuning, scalar_bytes=1, subgroup=False)
         assert sums == [known.expected([int(v) for v in values])]
 
 
@@ -187,7 +175,30 @@ def test_blocks_that_sort_several_tiles(files: tuple[str, ...]) -> None:
 )
 def test_awkward_bases(name: str, path: str) -> None:
     """All equal, opposite pairs, all infinity, and a mixture, under one scalar so that all meet in the same buckets."""
-    check_awkward_bases(name, path)
+    tuning, options = PATHS[path]
+    n, scalar = 67, 0x1234567
+    known = bases(name, n)
+    r, p = known.facts.scalar.modulus, known.facts.field.modulus
+    point, log = known.points[3], known.logs[3]
+    assert point is not None
+    opposite = (point[0], p - point[1])
+    columns: dict[str, tuple[list[oracle.Point], list[int]]] = {
+        "equal": ([point] * n, [log] * n),
+        "pairs": (
+            [point if i % 2 else opposite for i in range(n)],
+            [log if i % 2 else -log for i in range(n)],
+        ),
+        "infinity": ([None] * n, [0] * n),
+        "mixed": (
+            [(None, point, opposite, known.points[i])[i % 4] for i in range(n)],
+            [(0, log, -log, known.logs[i])[i % 4] for i in range(n)],
+        ),
+    }
+    for label, (points, logs) in columns.items():
+        mixed = oracle.Bases(known.facts, [k % r for k in logs], points)
+        sums, status = compute(name, mixed.raw(), oracle.words([scalar] * n, 8), tuning, **options)
+        assert sums == [mixed.expected([scalar] * n)], label
+        assert status[1] == NO_INDEX
 
 
 def test_lists_too_long_for_a_thread_to_hold() -> None:
@@ -220,36 +231,6 @@ def test_accumulation_spreads_evenly_over_the_device(name: str, bits: int) -> No
     slices = entries / ceil(entries / sizes.slices)
     blocks = sizes.sets * ceil(slices / 128)
     assert blocks / (ceil(blocks / 132) * 132) > 0.9
-
-
-def check_awkward_bases(name: str, path: str, only: str = "", **more: Any) -> None:
-    tuning, options = PATHS[path]
-    options = {**options, **more}
-    n, scalar = 67, 0x1234567
-    known = bases(name, n)
-    r, p = known.facts.scalar.modulus, known.facts.field.modulus
-    point, log = known.points[3], known.logs[3]
-    assert point is not None
-    opposite = (point[0], p - point[1])
-    columns: dict[str, tuple[list[oracle.Point], list[int]]] = {
-        "equal": ([point] * n, [log] * n),
-        "pairs": (
-            [point if i % 2 else opposite for i in range(n)],
-            [log if i % 2 else -log for i in range(n)],
-        ),
-        "infinity": ([None] * n, [0] * n),
-        "mixed": (
-            [(None, point, opposite, known.points[i])[i % 4] for i in range(n)],
-            [(0, log, -log, known.logs[i])[i % 4] for i in range(n)],
-        ),
-    }
-    for label, (points, logs) in columns.items():
-        if only not in label:
-            continue
-        mixed = oracle.Bases(known.facts, [k % r for k in logs], points)
-        sums, status = compute(name, mixed.raw(), oracle.words([scalar] * n, 8), tuning, **options)
-        assert sums == [mixed.expected([scalar] * n)], label
-        assert status[1] == NO_INDEX
 
 
 @pytest.mark.parametrize(("name", "path"), [("bn254", "glv"), ("bls12-381", "pairs")])

@@ -1,7 +1,7 @@
 """The kernels' text: which files make the translation unit of a curve, and which kernels are in it.
 
-Where only a measurement can tell which of two texts is faster, both are kept, of one interface, and `SOURCES` names one
-of them: pairs read by lane or by warp, the sort's chunks read twice or once. See docs/gpu-engine.md.
+Each of `SOURCES` is a path below kernels/ without its suffix. An absolute one is taken as it is, which is how
+tools/gpu_tune.py tries another text.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ SOURCES: Final = (
     "ptx/rows", "ptx/memory", "ptx/warp", "ptx/order",
     "field/element", "field/inverse",
     "curve/points", "curve/octet",
-    "msm/common", "msm/digits", "msm/group", "msm/tiles", "msm/tiles_twice", "msm/partition",
+    "msm/common", "msm/digits", "msm/group", "msm/tiles", "msm/partition",
     "msm/table", "msm/accumulate", "msm/fixup", "msm/pairs", "msm/pairs_lane", "msm/rounds",
     "msm/reduce", "msm/combine", "msm/convert",
 )  # fmt: skip
-OTHERS: Final = {"msm/pairs_lane": "msm/pairs_warp", "msm/tiles_twice": "msm/tiles_once"}  # chosen to other
 KERNELS: Final = (
     "msm_digits", "msm_group", "msm_bin_count", "msm_bin_scatter", "msm_bucket_count", "msm_bin_lengths",
     "msm_bucket_offsets", "msm_bucket_scatter",
@@ -26,13 +25,8 @@ KERNELS: Final = (
 )  # fmt: skip
 
 
-def kernel_source(curve_module: str, files: tuple[str, ...] | None = None) -> str:
+def kernel_source(curve_module: str) -> str:
     """The translation unit of a curve, say `bls12_377`: generated constants first, then the kernels."""
     root = Path(__file__).parent / "kernels"
-    parts = [root / f"curve/tables/{curve_module}.cuh", *(root / f"{name}.cuh" for name in files or SOURCES)]
+    parts = [root / f"curve/tables/{curve_module}.cuh", *(root / f"{name}.cuh" for name in SOURCES)]
     return "\n".join(path.read_text() for path in parts)
-
-
-def with_others(*chosen: str) -> tuple[str, ...]:
-    """`SOURCES` with the other text in the place of each of `chosen`."""
-    return tuple(OTHERS[name] if name in chosen else name for name in SOURCES)

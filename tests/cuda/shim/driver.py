@@ -40,11 +40,11 @@ def require_launchable(launch: Launch) -> None:
         raise DeviceError(f"the GPU failed with CUDA_ERROR_INVALID_VALUE in cuLaunchKernel ({launch.kernel}, {sizes})")
 
 
-def translation_unit(constants: str, files: tuple[str, ...] = sources.SOURCES) -> str:
+def translation_unit(constants: str) -> str:
     """The kernels as C++: portable twins in the place of kernels/ptx, everything else the very same text."""
     kernels = Path(sources.__file__).parent / "kernels"
     parts = ['#include "language.hpp"', '#include "launch.hpp"', constants]
-    for name in files:
+    for name in sources.SOURCES:
         parts.append(f'#include "{PORTABLE[name]}"' if name in PORTABLE else f'#include "{kernels / name}.cuh"')
     parts.append("SHIM_ENTRY(" + " ".join(f"SHIM_KERNEL({name})" for name in sources.KERNELS) + ")")
     return "\n".join(parts) + "\n"
@@ -59,10 +59,10 @@ def compiler() -> str:
 
 
 @cache  # its digest is of forty files
-def build(module: str, constants: str, files: tuple[str, ...] = sources.SOURCES) -> ctypes.CDLL:
+def build(module: str, constants: str) -> ctypes.CDLL:
     """The shared library of a curve, cached by digest of everything that goes into it."""
     kernels = Path(sources.__file__).parent / "kernels"
-    text = translation_unit(constants, files)
+    text = translation_unit(constants)
     digest = hashlib.sha256(text.encode())
     for path in sorted([*HERE.glob("*.hpp"), *kernels.rglob("*.cuh")]):
         digest.update(path.read_bytes())

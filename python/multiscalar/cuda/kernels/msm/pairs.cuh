@@ -1,7 +1,7 @@
 // One pair of affine points: where its coordinates come from, which case it is, its sum once its denominator is inverted.
 //
 // Exceptional pairs (equal, opposite, one or both missing) are told apart by the same test before and after the inversion.
-// `rounds.cuh` says how many pairs share an inversion; pairs_lane.cuh and pairs_warp.cuh are two ways to read them.
+// `rounds.cuh` says how many pairs share an inversion; pairs_lane.cuh reads them.
 //
 // Cost: 5M + 1S a sum with its share of an inversion, against 8M + 2S for an XYZZ addition.
 // Source: Montgomery's trick (Math. Comp. 1987); affine formulas.

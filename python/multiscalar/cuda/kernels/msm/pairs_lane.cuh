@@ -1,7 +1,7 @@
 // Reading pairs lane by lane: every thread asks for the coordinates of its own pairs, 16 bytes at a time.
 //
 // Nothing is shared, so nothing waits for a neighbour. But a point of 64 bytes is two requests to L2, one of 96 three or four, and
-// requests are what the first round is bound by (docs/gpu-engine.md, step 7). pairs_warp.cuh is the other way.
+// requests are what the first round is bound by (docs/gpu-engine.md, step 7).
 
 struct PairSpace {
     Fe tree[2 * PAIR_THREADS];

@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS, 2)
 }
 
 // grid (chunks halves parts, sets); bin_cursors start at zero. A binned item is its entry and its low digit bits.
-extern "C" __global__ void __launch_bounds__(SORT_THREADS, SORT_BLOCKS)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, SCATTER_BLOCKS)
     msm_bin_scatter(const u32* digits, const u32* bin_counts, u32* bin_cursors, u32* binned_entries,
                     unsigned short* binned_keys, u32 n, u32 halves, u32 parts, u32 points, u32 own_bases, u32 groups,
                     u32 first_set, u32 chunk, u32 bins, u32 low_bits, u32 digit_stride) {
@@ -152,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // grid (chunks, sets).
-extern "C" __global__ void __launch_bounds__(SORT_THREADS, SORT_BLOCKS)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS, SCATTER_BLOCKS)
     msm_bucket_scatter(const u32* bin_counts, u32* bucket_cursors, const u32* binned_entries,
                        const unsigned short* binned_keys, u32* entries, u32 bins, u32 low_bits, u32 chunk,
                        u32 digit_stride, u32 entry_stride) {
