@@ -1,6 +1,6 @@
 """Time what docs/gpu-engine.md leaves open on the GPU at hand: plans and kernels, by phase, every sum checked.
 
-    python tools/gpu_tune.py [--rows tried,large,aside,tail,early] [--curves bn254,bls12-377] [--sizes 2^10,2^20]
+    python tools/gpu_tune.py [--rows tried,large,aside,early] [--curves bn254,bls12-377] [--sizes 2^10,2^20]
                              [--repeats 5] [--seconds N] [--with pairs_lane=FILE.cuh]
 
 A row is a plan: the cost model's, then one choice changed at a time; small sizes first. `--with` puts FILE.cuh in the
@@ -83,11 +83,6 @@ ROWS: dict[str, dict[str, Change]] = {
     "tried": CHANGES,
     "large": {name: CHANGES[name] for name in LARGE},
     "aside": {"model": CHANGES["model"], "events aside": lambda t: replace(t, aside=True)},
-    "tail": {
-        "model": CHANGES["model"],
-        "tail beside": lambda t: replace(t, tail=True),
-        "tail beside, half slices": lambda t: replace(t, tail=True, slice=max(4, t.slice // 2)),
-    },
     "early": {"model": CHANGES["model"], "launches early": lambda t: replace(t, aside=True, early=True)},
 }
 
@@ -255,7 +250,7 @@ def describe(plan: Tuning) -> str:
     words = f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
     words += f" j{plan.join}" if plan.join != Tuning.join else ""
     words += f" c{plan.chunk}" if plan.chunk else ""
-    return words + " tail" * plan.tail + " aside" * plan.aside + " early" * plan.early
+    return words + " aside" * plan.aside + " early" * plan.early
 
 
 def main() -> int:

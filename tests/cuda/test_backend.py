@@ -104,28 +104,6 @@ def test_events_aside_and_early_launches(shim: Any, monkeypatch: pytest.MonkeyPa
         assert runtime.log.get("early", 0) >= (0 if refuses else 6)
 
 
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize(
-    "changes", [{"grouped": True}, {"grouped": False, "run": 4}, {"grouped": False, "pair_rounds": 2}]
-)
-def test_the_tail_of_the_top_windows_beside_the_others(
-    shim: Any, monkeypatch: pytest.MonkeyPatch, late: bool, changes: dict[str, Any]
-) -> None:
-    """Whichever branch of the graph runs first."""
-    original = cuda_bases.tune
-    more = {"tail": True, "slice": 4, "windows": 25, **changes}
-    monkeypatch.setattr(cuda_bases, "tune", lambda *a, **k: replace(original(*a, **k), **more))
-    runtime = shim()
-    runtime.late_branches = late
-    points, scalars, expected = inputs("bn254", 60)
-    bases = ms.Bases(points, backend="cuda")
-    for _ in range(3):
-        assert bases.msm(scalars) == expected
-    assert runtime.log["capture"] == 1
-    other = ms.curve("bn254").random_scalars(60, seed=8)
-    assert bases.msm(other) == ms.curve("bn254").expected_sum(points, other)
-
-
 def test_no_room_for_a_graph_or_for_the_driver(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The driver allocates behind our back: graphs, and local memory at a first launch."""
     runtime = shim()

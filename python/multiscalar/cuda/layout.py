@@ -8,9 +8,8 @@ Kernel arguments are described beside each kernel in kernels/msm/*.cuh.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil
-from typing import Final, NamedTuple
+from typing import Final
 
 from .shape import SHARED_BYTES, DeviceShape, Shape, Sizes, Tuning, divide_up
 from .steps import STATUS_WORDS, Argument, Fill, Launch, Layout, Ref
@@ -55,48 +54,12 @@ def lay_out(shape: Shape, tuning: Tuning, device: DeviceShape) -> Layout:
             _group(layout, sizes, device, first, count)
         else:
             _partition(layout, sizes, device, first, count)
-        if _has_tail(sizes):
-            half = count // 2
-            _sum(layout, sizes, device, Part(half, half, count - half, "top_"))
-            _sum(layout, sizes, device, Part(0, 0, half))
-            _combine(layout, sizes, 0, half + 1)
-            return layout
-        _sum(layout, sizes, device, Part(first, 0, count))
-    _combine(layout, sizes, 0, sizes.groups)
+        points = _pairs(layout, sizes, device, count)
+        _accumulate(layout, sizes, count, points)
+        _fixup(layout, sizes, count)
+        _reduce(layout, sizes, first, count)
+    _combine(layout, sizes)
     return layout
-
-
-class Part(NamedTuple):
-    """Sets that are summed together, of those that were sorted together, with scratch of their own."""
-
-    first: int  # set of the call
-    inside: int  # set of the sorted lists
-    sets: int
-    own: str = ""  # begins the names of their buffers
-
-    def offsets(self, sizes: Sizes) -> Ref:
-        return Ref("offsets", 4 * self.inside * (sizes.buckets + 1))
-
-    def entries(self, sizes: Sizes) -> Ref:
-        return Ref("entries", 4 * self.inside * sizes.entries)
-
-
-def _has_tail(sizes: Sizes) -> bool:
-    """Whether the top windows of a call are reduced and doubled beside the accumulation of the others."""
-    one = sizes.shape.batch == 1 and sizes.sets_per_pass == sizes.sets
-    return sizes.tuning.tail and one and sizes.groups >= 4
-
-
-def _sum(layout: Layout, sizes: Sizes, device: DeviceShape, part: Part) -> None:
-    """From sorted lists to the sums of sets. Of top windows all that follows the accumulation lies beside the way."""
-    points = _pairs(layout, sizes, device, part)
-    _accumulate(layout, sizes, part, points)
-    fork = len(layout.steps)
-    _fixup(layout, sizes, part)
-    _reduce(layout, sizes, part)
-    if part.own:
-        _combine(layout, sizes, part.first, sizes.groups)
-        layout.steps[fork:] = [replace(step, beside=True) for step in layout.steps[fork:] if isinstance(step, Launch)]
 
 
 def _digits(layout: Layout, sizes: Sizes) -> None:
@@ -174,16 +137,16 @@ def _partition(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, co
          low_bits, chunk, stride, sizes.entries)  # fmt: skip
 
 
-def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, part: Part) -> Ref | None:
+def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref | None:
     """Rounds of pair addition; returns where the remaining points are, None when entries go on as they are."""
     shape, tuning = layout.shape, layout.tuning
     if tuning.pair_rounds == 0:
         return None
     if tuning.grouped:
         raise ValueError("pair rounds need the padded buckets of the two-level sort")
-    point, count = 2 * shape.curve.coordinate_bytes, part.sets
+    point = 2 * shape.curve.coordinate_bytes
     resident = PAIR_BLOCKS[shape.curve.limbs]
-    source, offsets = part.entries(sizes), part.offsets(sizes)
+    source = Ref("entries")
     grid = resident * device.multiprocessors
     for k in range(tuning.pair_rounds):
         stride = sizes.entries >> (k + 1)
@@ -195,10 +158,10 @@ def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, part: Part) -> Ref
         layout.need("prefixes", grid * run * PAIR_THREADS * shape.curve.coordinate_bytes)
         arguments: tuple[Argument, ...]
         if k == 0:
-            arguments = (Ref("table"), source, offsets, target, Ref("prefixes"), shape.coordinates,
+            arguments = (Ref("table"), source, Ref("offsets"), target, Ref("prefixes"), shape.coordinates,
                          sizes.buckets, count, run, slots, sizes.entries, stride)  # fmt: skip
         else:
-            arguments = (source, offsets, target, Ref("prefixes"), sizes.buckets, count, k + 1, run, slots,
+            arguments = (source, Ref("offsets"), target, Ref("prefixes"), sizes.buckets, count, k + 1, run, slots,
                          2 * stride, stride)  # fmt: skip
         kernel = "msm_pairs_points" if k else "msm_pairs_entries"
         layout.steps.append(Launch(kernel, (grid, 1), PAIR_THREADS, arguments, 0, "accumulate"))
@@ -206,44 +169,43 @@ def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, part: Part) -> Ref
     return source
 
 
-def _accumulate(layout: Layout, sizes: Sizes, part: Part, points: Ref | None) -> None:
-    shape, tuning, count, own = layout.shape, layout.tuning, part.sets, part.own
+def _accumulate(layout: Layout, sizes: Sizes, count: int, points: Ref | None) -> None:
+    shape, tuning = layout.shape, layout.tuning
     xyzz = 4 * shape.curve.coordinate_bytes
-    layout.need(f"{own}buckets", count * sizes.buckets * xyzz)
-    layout.need(f"{own}partials_0", count * 2 * sizes.slices * xyzz)
-    layout.need(f"{own}owners_0", count * 2 * sizes.slices * 4)
-    grid, offsets = (count * divide_up(sizes.slices, 128), 1), part.offsets(sizes)
-    sums = (Ref(f"{own}buckets"), Ref(f"{own}partials_0"), Ref(f"{own}owners_0"))
+    layout.need("buckets", count * sizes.buckets * xyzz)
+    layout.need("partials_0", count * 2 * sizes.slices * xyzz)
+    layout.need("owners_0", count * 2 * sizes.slices * 4)
+    grid = (count * divide_up(sizes.slices, 128), 1)
+    sums = (Ref("buckets"), Ref("partials_0"), Ref("owners_0"))
     if points is None:
-        arguments: tuple[Argument, ...] = (Ref("table"), part.entries(sizes), offsets, *sums, shape.coordinates,
+        arguments: tuple[Argument, ...] = (Ref("table"), Ref("entries"), Ref("offsets"), *sums, shape.coordinates,
                                            sizes.buckets, count, sizes.slices, sizes.entries)  # fmt: skip
         layout.steps.append(Launch("msm_accumulate", grid, 128, arguments, 0, "accumulate"))
         return
-    arguments = (points, offsets, *sums, sizes.buckets, count, sizes.slices, tuning.pair_rounds,
+    arguments = (points, Ref("offsets"), *sums, sizes.buckets, count, sizes.slices, tuning.pair_rounds,
                  sizes.listed)  # fmt: skip
     layout.steps.append(Launch("msm_accumulate_points", grid, 128, arguments, 0, "accumulate"))
 
 
-def _fixup(layout: Layout, sizes: Sizes, part: Part) -> None:
-    xyzz, count, own = 4 * layout.shape.curve.coordinate_bytes, part.sets, part.own
+def _fixup(layout: Layout, sizes: Sizes, count: int) -> None:
+    xyzz = 4 * layout.shape.curve.coordinate_bytes
     items, level = 2 * sizes.slices, 0
     if sizes.slices == 1:
         return  # every bucket lies inside the one slice
     if count * sizes.slices >= MANY_BORDERS and layout.tuning.join:
-        joined = (Ref(f"{own}partials_0"), Ref(f"{own}owners_0"), Ref(f"{own}buckets"), sizes.slices, sizes.buckets,
-                  layout.tuning.join)  # fmt: skip
+        joined = (Ref("partials_0"), Ref("owners_0"), Ref("buckets"), sizes.slices, sizes.buckets, layout.tuning.join)
         grid = (divide_up(sizes.slices, 128), count)
         layout.steps.append(Launch("msm_join", grid, 128, joined, 0, "accumulate"))
     while True:
         blocks = divide_up(items, FIXUP_ITEMS)
-        partials, owners = ([f"{own}{what}_{(level + k) % 2}" for k in range(2)] for what in ("partials", "owners"))
-        layout.need(partials[1], count * 2 * blocks * xyzz)
-        layout.need(owners[1], count * 2 * blocks * 4)
+        here, there = level % 2, (level + 1) % 2
+        layout.need(f"partials_{there}", count * 2 * blocks * xyzz)
+        layout.need(f"owners_{there}", count * 2 * blocks * 4)
         layout.steps.append(
             Launch(
                 "msm_fixup", (blocks, count), 256,
-                (Ref(partials[0]), Ref(owners[0]), Ref(partials[1]), Ref(owners[1]), Ref(f"{own}buckets"), items,
-                 sizes.buckets),
+                (Ref(f"partials_{here}"), Ref(f"owners_{here}"), Ref(f"partials_{there}"), Ref(f"owners_{there}"),
+                 Ref("buckets"), items, sizes.buckets),
                 0, "accumulate",
             )
         )  # fmt: skip
@@ -272,39 +234,35 @@ def tree_levels(limbs: int, lists: int, bits: int) -> list[int]:
         lists, bits = lists + levels[-1], bits - levels[-1]
 
 
-def _reduce(layout: Layout, sizes: Sizes, part: Part) -> None:
-    shape, run, count = layout.shape, layout.tuning.run, part.sets
+def _reduce(layout: Layout, sizes: Sizes, first: int, count: int) -> None:
+    shape, run = layout.shape, layout.tuning.run
     limbs, point = shape.curve.limbs, 3 * shape.curve.coordinate_bytes
     elements = sizes.buckets // run
-    source, offsets, lists = Ref(f"{part.own}buckets"), part.offsets(sizes), 1
-    places = [f"{part.own}lists_{k}" for k in range(2)]
+    source, offsets, lists = Ref("buckets"), Ref("offsets"), 1
     steps = layout.steps
     weighted = int(run > 1)
     if weighted:
-        layout.need(places[0], count * 2 * elements * point)
-        arguments: tuple[Argument, ...] = (source, offsets, Ref(places[0]), sizes.buckets, run)
+        layout.need("lists_0", count * 2 * elements * point)
+        arguments: tuple[Argument, ...] = (source, offsets, Ref("lists_0"), sizes.buckets, run)
         steps.append(Launch("msm_reduce_runs", (divide_up(elements, 128), count), 128, arguments, 0, "reduce"))
-        source, lists = Ref(places[0]), 2
+        source, lists = Ref("lists_0"), 2
     levels = tree_levels(limbs, lists, elements.bit_length() - 1)
     for k, level in enumerate(levels):
         half, shared = _tree_shared(limbs, lists, level)
-        place = None if source.buffer in places else offsets
+        place = offsets if source.buffer == "buckets" else None
         if k == len(levels) - 1:
-            target = Ref("sums", part.first * point)
+            target = Ref("sums", first * point)
             arguments = (source, place, target, elements, lists, level, half, weighted, run.bit_length() - 1)
             steps.append(Launch("msm_reduce_last", (count, 1), 256, arguments, shared, "reduce"))
             return
-        target = Ref(places[source.buffer == places[0]])
+        target = Ref("lists_1" if source.buffer == "lists_0" else "lists_0")
         layout.need(target.buffer, count * (lists + level) * (elements >> level) * point)
         arguments = (source, place, target, elements, lists, level, half)
         steps.append(Launch("msm_reduce_tree", (elements >> level, count), 256, arguments, shared, "reduce"))
         source, lists, elements = target, lists + level, elements >> level
 
 
-def _combine(layout: Layout, sizes: Sizes, first: int, groups: int) -> None:
-    """Windows first .. groups into one sum: the result or, in place of window `first`, what the others go on from."""
-    point = 3 * layout.shape.curve.coordinate_bytes
-    target = Ref("sums", first * point) if first else Ref("result")
-    arguments = (Ref("sums"), target, Ref("status"), Ref("report"), sizes.bits, layout.tuning.windows, first, groups,
+def _combine(layout: Layout, sizes: Sizes) -> None:
+    arguments = (Ref("sums"), Ref("result"), Ref("status"), Ref("report"), sizes.bits, layout.tuning.windows,
                  sizes.groups)  # fmt: skip
     layout.steps.append(Launch("msm_combine", (layout.shape.batch, 1), 32, arguments, 0, "combine"))

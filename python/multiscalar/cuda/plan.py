@@ -10,6 +10,7 @@ digits, sort, accumulate, reduce, combine) are part of the work: the times in `r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..errors import DeviceError, OutOfMemoryError
@@ -27,17 +28,6 @@ class Answer(NamedTuple):
     status: int
     host: int
     size: int
-
-
-EVENTS, TAIL = 0, 1  # branches of a graph
-
-
-class _Bound(NamedTuple):
-    """A step with its addresses, to be called with a stream and whether it may be early."""
-
-    submit: Callable[..., None]
-    beside: bool
-    follows: bool  # a launch right after a launch, both beside the way or neither
 
 
 class Plan:
@@ -59,7 +49,6 @@ class Plan:
         self.launches = len(layout.steps) + max(0, len(chunks) - 1)
         self._runtime = runtime
         self._aside, self._early = layout.tuning.aside, layout.tuning.early
-        self._branches = 2 if layout.tuning.tail else int(self._aside)
         self._graph: Any = None
         self._runs = 0
         head, rest = _cut(layout)
@@ -68,22 +57,22 @@ class Plan:
         else:
             heads = [head]
         self._heads = [[runtime.bind(module, step, address) for step in steps] for steps in heads]
-        self._phases: list[tuple[str, list[_Bound]]] = []
-        for step, before in zip(rest, [None, *rest], strict=False):
-            beside = isinstance(step, Launch) and step.beside
-            if not self._phases or (self._phases[-1][0] != step.phase and not beside):
+        self._phases: list[tuple[str, list[Callable[..., None]]]] = []
+        for step in rest:
+            if not self._phases or self._phases[-1][0] != step.phase:
                 self._phases.append((step.phase, []))
-            self._phases[-1][1].append(self._bound(module, step, before, address))
+            self._phases[-1][1].append(self._bound(module, step, address))
+        followed = [isinstance(step, Launch) for step in rest]
+        self._follows = [False, *(a and b for a, b in pairwise(followed))]  # a launch after a launch
         self._names = ["digits", *(phase for phase, _ in self._phases)]
         self._marks = [runtime.event() for _ in range(len(self._phases) + 2)]
         self.arrived = [runtime.event() for _ in chunks]  # one a chunk: its scalars are on the device
 
-    def _bound(self, module: Module, step: Launch | Fill, before: Launch | Fill | None, address: Address) -> _Bound:
-        if isinstance(step, Launch):
-            follows = isinstance(before, Launch) and before.beside == step.beside
-            return _Bound(self._runtime.bind(module, step, address), step.beside, follows)
+    def _bound(self, module: Module, step: Launch | Fill, address: Address) -> Callable[..., None]:
+        if not isinstance(step, Fill):
+            return self._runtime.bind(module, step, address)
         target, value, size = address(step.target), step.value, step.size
-        return _Bound(lambda stream, early: self._runtime.fill(target, value, size, stream), False, False)
+        return lambda stream, early: self._runtime.fill(target, value, size, stream)
 
     def begin(self, stream: Any) -> None:
         """Note that a call begins."""
@@ -123,34 +112,26 @@ class Plan:
     def _captured(self, stream: Any) -> Any:
         """The graph; without early launches where the driver has none."""
         try:
-            return self._runtime.capture(self._submit_captured, stream, self._branches)
+            return self._runtime.capture(lambda captured: self._submit(captured, in_graph=True), stream)
         except DeviceError as error:
             if not self._early:
                 raise
             note("cuda", f"launches begin in turn, since the driver refuses early ones: {error.what}")
             self._early = False
-        return self._runtime.capture(self._submit_captured, stream, self._branches)
-
-    def _submit_captured(self, stream: Any) -> None:
-        self._submit(stream, in_graph=True)
+        return self._runtime.capture(lambda captured: self._submit(captured, in_graph=True), stream)
 
     def _submit(self, stream: Any, in_graph: bool) -> None:
-        runtime, tail = self._runtime, None  # the branch of what lies beside the way
         aside, early = in_graph and self._aside, in_graph and self._early
-        for number, (mark, (_, steps)) in enumerate(zip(self._marks[1:], self._phases, strict=False), 1):
-            if tail is not None and number == len(self._phases):
-                runtime.rejoin(stream, TAIL)
-            runtime.record(mark, runtime.branch(stream, EVENTS) if aside else stream, in_graph)
-            between = not aside or tail is not None  # something comes between this launch and the last one
+        follows = iter(self._follows)
+        for mark, (_, steps) in zip(self._marks[1:], self._phases, strict=False):
+            self._runtime.record(mark, stream, in_graph, aside)
+            between = not aside  # the event is between this launch and the last one
             for step in steps:
-                if in_graph and step.beside and tail is None:
-                    tail = runtime.branch(stream, TAIL)
-                where = tail if in_graph and step.beside else stream
-                step.submit(where, early and step.follows and not between)
+                step(stream, next(follows) and early and not between)
                 between = False
-        runtime.record(self._marks[-1], runtime.branch(stream, EVENTS) if aside else stream, in_graph)
+        self._runtime.record(self._marks[-1], stream, in_graph, aside)
         if aside:
-            runtime.rejoin(stream, EVENTS)
+            self._runtime.rejoin(stream)
 
     def ended_ns(self, since: Any) -> int:
         """Device time from the event `since` to the end of the last run, which must have ended."""

@@ -55,14 +55,13 @@ class Runtime(Protocol):
     def copy_within(self, target: int, source: int, size: int, stream: Any) -> None: ...
     def fill(self, target: int, value: int, size: int, stream: Any) -> None: ...
     def bind(self, module: Module, launch: Launch, address: Address) -> Bound: ...
-    def record(self, event: Any, stream: Any, in_graph: bool = False) -> None: ...
-    def branch(self, stream: Any, number: int) -> Any: ...
-    def rejoin(self, stream: Any, number: int) -> None: ...
+    def record(self, event: Any, stream: Any, in_graph: bool = False, aside: bool = False) -> None: ...
+    def rejoin(self, stream: Any) -> None: ...
     def wait(self, stream: Any, event: Any) -> None: ...
     def wait_host(self, event: Any) -> None: ...
     def synchronize(self, stream: Any) -> None: ...
     def elapsed_ns(self, marks: Sequence[Any]) -> list[int]: ...
-    def capture(self, work: Callable[[Any], None], stream: Any, branches: int = 0) -> Any: ...
+    def capture(self, work: Callable[[Any], None], stream: Any) -> Any: ...
     def replay(self, graph: Any, stream: Any) -> None: ...
     def drop_graph(self, graph: Any) -> None: ...
     def current(self) -> AbstractContextManager[None]: ...
@@ -78,7 +77,7 @@ class GpuRuntime:
         self._wait_host, self._synchronize = driver.entry("cuEventSynchronize"), driver.entry("cuStreamSynchronize")
         self._elapsed = driver.load().cuEventElapsedTime
         self._early = _EarlyLaunch()
-        self._branches: list[tuple[Any, Any]] = []  # streams beside a capture's own, and an event to go there and back
+        self._aside: tuple[Any, Any] | None = None  # a stream beside a capture's own, and an event to go there and back
         self._current = driver.current(device.context)
 
     def load(self, code: bytes) -> Module:
@@ -154,27 +153,26 @@ class GpuRuntime:
         with driver.current(self.device.context):
             driver.call("cuEventDestroy", event)
 
-    def record(self, event: Any, stream: Any, in_graph: bool = False) -> None:
-        """Note the time; inside a capture the event becomes a node of the graph, and must be marked external."""
-        if in_graph:
-            external = driver.load().CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL
-            driver.call("cuEventRecordWithFlags", event, stream, int(external))
-        else:
-            self._record(event, stream)
+    def record(self, event: Any, stream: Any, in_graph: bool = False, aside: bool = False) -> None:
+        """Note the time; inside a capture the event becomes a node of the graph, and must be marked external.
 
-    def branch(self, stream: Any, number: int) -> Any:
-        """In a capture: the stream of branch `number`, which goes on after what is captured on `stream` now.
-
-        Where a branch and `stream` could both go on the branch does: it is for little work that is waited for.
+        With `aside` what is captured next does not come after that node: `rejoin` has to end the capture.
         """
-        beside, passage = self._branches[number]
-        self._record(passage, stream)
-        self._wait(beside, passage, 0)
-        return beside
+        if not in_graph:
+            self._record(event, stream)
+            return
+        if aside:
+            beside, passage = self._aside = self._aside or (self.stream(), self.event())
+            self._record(passage, stream)
+            self._wait(beside, passage, 0)
+            stream = beside
+        external = driver.load().CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL
+        driver.call("cuEventRecordWithFlags", event, stream, int(external))
 
-    def rejoin(self, stream: Any, number: int) -> None:
-        """What is captured next on `stream` comes after branch `number`."""
-        beside, passage = self._branches[number]
+    def rejoin(self, stream: Any) -> None:
+        """What is captured next on `stream` comes after all that was recorded aside."""
+        assert self._aside is not None
+        beside, passage = self._aside
         self._record(passage, beside)
         self._wait(stream, passage, 0)
 
@@ -222,14 +220,10 @@ class GpuRuntime:
             self._allow_shared(kernel, shared)
         return _Bound(self._launch, self._early, kernel, launch, address)
 
-    def capture(self, work: Callable[[Any], None], stream: Any, branches: int = 0) -> Any:
-        """`work(stream)` as a graph of so many branches, instantiated and uploaded: a replay is one submission."""
+    def capture(self, work: Callable[[Any], None], stream: Any) -> Any:
+        """`work(stream)` as a graph, instantiated and uploaded: a replay is one submission."""
         api = driver.load()
         with driver.current(self.device.context):
-            while len(self._branches) < branches:
-                _, first = driver.call("cuCtxGetStreamPriorityRange")
-                flags = api.CUstream_flags.CU_STREAM_NON_BLOCKING
-                self._branches.append((driver.call("cuStreamCreateWithPriority", flags, first), self.event()))
             # Thread-local: other threads may allocate or synchronise meanwhile without spoiling the capture.
             driver.call("cuStreamBeginCapture", stream, api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
             try:

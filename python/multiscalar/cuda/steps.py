@@ -30,11 +30,7 @@ Argument = Ref | int | None  # address, 32-bit unsigned number, null address
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel launch; `phase` says where its time counts.
-
-    Launches `beside` the way follow each other and what comes before the first of them; they end before the last step
-    of the call, and what lies between may run at the same time.
-    """
+    """A kernel launch; `phase` says where its time counts."""
 
     kernel: str
     grid: tuple[int, int]
@@ -42,7 +38,6 @@ class Launch:
     arguments: tuple[Argument, ...]
     shared: int = 0
     phase: str = ""
-    beside: bool = False
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ class Bound:
             assert code == 0, f"{launch.kernel}: {'no such kernel' if code == 1 else 'deadlock'}"
 
         if early:
-            self._runtime.note_early(stream)
+            self._runtime.note_early()
         self._runtime.submit(stream, work, "launch")
 
     def move(self, buffer: str, base: int) -> None:
@@ -99,22 +99,20 @@ class ShimRuntime:
     capacity: int = 1 << 40
     eager_copies: bool = False
     refuses_early: bool = False
-    late_branches: bool = False  # branches of a graph run where they rejoin, not where they begin
     used: int = 0
     log: dict[str, int] = field(default_factory=dict)
     _memory: dict[int, np.ndarray] = field(default_factory=dict)
     _pinned: list[np.ndarray] = field(default_factory=list)  # kept: other arrays must not come to lie where one was
     _recording: list[tuple[Stream, Work]] | None = None
-    _branches: dict[int, Stream] = field(default_factory=dict)  # of a capture
-    _held: dict[int, list[tuple[Stream, Work]]] = field(default_factory=dict)  # by stream: what late branches keep back
-    _after: dict[int, str] = field(default_factory=dict)  # by stream: what the capture has last on it
+    _after: str = ""  # what the capture has last on its way
 
     def _note(self, what: str) -> None:
         self.log[what] = self.log.get(what, 0) + 1
 
     def submit(self, stream: Stream, work: Work, what: str) -> None:
         if self._recording is not None:
-            self._keep(stream, work, what)
+            self._recording.append((stream, work))
+            self._after = what
             return
         self._note(what)
         stream.add(work)
@@ -181,36 +179,21 @@ class ShimRuntime:
     def bind(self, module: Mapping[str, Any], launch: Launch, address: Callable[[Ref], int]) -> Bound:
         return Bound(self, module["shim_launch"], launch, address)
 
-    def note_early(self, stream: Stream) -> None:
+    def note_early(self) -> None:
         if self.refuses_early:
             raise DeviceError("the GPU failed with CUDA_ERROR_NOT_SUPPORTED in cuLaunchKernelEx")
-        assert self._after[id(stream)] == "launch", "only a launch right after a launch may be early"
+        assert self._after == "launch", "only a launch right after a launch may be early"
         self._note("early")
 
-    def branch(self, stream: Stream, number: int) -> Stream:
+    def rejoin(self, stream: Stream) -> None:
         assert self._recording is not None
-        side = self._branches[number]
-        self._after[id(side)] = "branch"
-        return side
 
-    def rejoin(self, stream: Stream, number: int) -> None:
-        """What was held back of a late branch comes here."""
-        assert self._recording is not None
-        self._recording += self._held.pop(id(self._branches[number]), [])
-        self._after[id(stream)] = "rejoin"
-
-    def _keep(self, stream: Stream, work: Work, what: str) -> None:
-        """Into the capture: where it comes, or, on a branch where these are late, where the branch rejoins."""
-        assert self._recording is not None
-        late = self.late_branches and stream in self._branches.values()
-        kept = self._held.setdefault(id(stream), []) if late else self._recording
-        kept.append((stream, work))
-        self._after[id(stream)] = what
-
-    def record(self, event: Mark, stream: Stream, in_graph: bool = False) -> None:
+    def record(self, event: Mark, stream: Stream, in_graph: bool = False, aside: bool = False) -> None:
         if self._recording is not None:
             assert in_graph
-            self._keep(stream, lambda: self._pass(event, stream), "record")
+            if not aside:
+                self._after = "record"
+            self._recording.append((stream, lambda: self._pass(event, stream)))
             return
         assert not in_graph
         event.last = Passage(stream)
@@ -238,16 +221,14 @@ class ShimRuntime:
         assert len(times) == len(marks), "never recorded"
         return [round(1000 * (stop - start)) for start, stop in pairwise(times)]  # None: not yet passed
 
-    def capture(self, work: Callable[[Any], None], stream: Stream, branches: int = 0) -> list[tuple[Stream, Work]]:
+    def capture(self, work: Callable[[Any], None], stream: Stream) -> list[tuple[Stream, Work]]:
         self._note("capture")
-        self._after.clear()
-        self._branches = {number: Stream() for number in range(branches)}
+        self._after = ""
         self._recording = steps = []
         try:
             work(stream)
         finally:
             self._recording = None
-        assert not self._held, "a branch that nobody waits for"
         return steps
 
     def replay(self, graph: list[tuple[Stream, Work]], stream: Stream) -> None:
