@@ -3,9 +3,10 @@
     python benchmarks/gpu_figures.py [--seconds N] [--only NAME,NAME] [--curves ...]
 
 What: a neighbour of a power of two, shapes of scalars, steadiness, the first call after idling, host inputs pageable
-and page-locked beside device arrays, batches, precomputation, host time around the device's own, plans made anew. Each
-figure is one line {"figure", "curve", "n", ...} with times in milliseconds (medians unless they say otherwise) and
-"ok"; a figure that fails is a line with "error", and the next one goes on. None starts after `--seconds`.
+and page-locked beside device arrays and cut in several ways, batches, precomputation, host time around the device's
+own, plans made anew. Each figure is one line {"figure", "curve", "n", ...} with times in milliseconds (medians unless
+they say otherwise) and "ok"; a figure that fails is a line with "error", and the next one goes on. None starts after
+`--seconds`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -67,6 +69,14 @@ class Bench:
         made[...] = array
         return made  # type: ignore[no-any-return]
 
+    def forget(self) -> None:
+        """Give back all plans: the next call of a shape makes its own."""
+        from multiscalar.cuda.compiled import kernels
+
+        lane = kernels(self.curve).lane
+        with lane.lock:
+            lane.release()
+
     def times(self, call: Callable[[], Any], count: int, warm: int = 3) -> tuple[list[float], Any]:
         """Milliseconds of `count` calls after `warm` untimed ones, and the last result."""
         taken, result = [], None
@@ -108,14 +118,8 @@ def host_time(bench: Bench, n: int = 1 << 10) -> Iterator[Fact]:
     for what, call in calls.items():
         taken, result = bench.times(call, 200, warm=20)
         wall, own = median(taken), device_ms(result)
-        yield {
-            "inputs": what,
-            "n": n,
-            "ms": wall,
-            "device_ms": own,
-            "host_us": 1e3 * (wall - own),
-            "ok": result == expected,
-        }
+        host, ok = 1e3 * (wall - own), result == expected
+        yield {"inputs": what, "n": n, "ms": wall, "device_ms": own, "host_us": host, "ok": ok}
 
 
 def neighbour(bench: Bench, n: int = 1 << 10) -> Iterator[Fact]:
@@ -201,33 +205,59 @@ def host_inputs(bench: Bench, sizes: tuple[int, ...] = (1 << 10, 1 << 13, 1 << 2
 
 
 def points_too(bench: Bench, scalars: Any, expected: ms.Point, device: float) -> Iterator[Fact]:
-    """One-shot calls, nothing prepared: from where, with which check, parts on how many streams in turn; `device` is
-    the figure without any copy.
-    """
-    from multiscalar.cuda import once
-
+    """One-shot calls, nothing prepared: from where, with which check; `device` is the figure without any copy."""
     n, points = len(scalars), bench.points(len(scalars)).data
     pinned = bench.pinned(points), bench.pinned(scalars.data)
     copy = sum(copy_ms(bench, data) for data in pinned)
-    pageable, chosen = (points, scalars.data), once.TURNS
-    kinds = [("pageable", "none", pageable, chosen), ("pinned", "curve", pinned, chosen)]
-    kinds += [("pinned", "none", pinned, turns) for turns in ((1, 2) if n >= 1 << 20 else (chosen,))]
-    for place, check, (left, right), turns in kinds:
-
-        def call(left: Any = left, right: Any = right, check: str = check) -> ms.Point:
-            return ms.msm(left, right, curve=bench.curve, check=check, assume_subgroup=True, backend="cuda")  # type: ignore[no-any-return]
-
-        once.TURNS = turns
-        try:
-            taken, result = bench.times(call, 15 if n <= 1 << 16 else 5)
-        finally:
-            once.TURNS = chosen
-        assert result.run is not None
+    pageable = points, scalars.data
+    for place, check, data in (("pageable", "none", pageable), ("pinned", "curve", pinned), ("pinned", "none", pinned)):
+        taken, result = bench.times(
+            lambda data=data, check=check: one_shot(bench, *data, check), 15 if n <= 1 << 16 else 5
+        )
         yield {
-            "points and scalars": place, "check": check, "turns": turns, "n": n,
-            "ms": median(taken), "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
+            "points and scalars": place, "check": check, "n": n, "ms": median(taken),
+            "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
             **against(median(taken), copy, device), "ok": result == expected,
         }  # fmt: skip
+
+
+def one_shot(bench: Bench, points: np.ndarray, scalars: np.ndarray, check: str = "none") -> ms.Point:
+    """Points and scalars as they lie, nothing prepared."""
+    return ms.msm(points, scalars, curve=bench.curve, check=check, assume_subgroup=True, backend="cuda")  # type: ignore[no-any-return]
+
+
+# Where the parts of a one-shot sum may end, in sixty-fourths, beside the model's choice.
+ENDS = {
+    1 << 20: ((2, 18, 64), (6, 25, 64), (3, 14, 35, 64)),
+    1 << 24: ((2, 8, 18, 36, 64), (3, 8, 18, 33, 48, 64), (2, 5, 11, 22, 39, 64)),
+}
+
+
+def schedules(bench: Bench, sizes: tuple[int, ...] = (1 << 20, 1 << 24)) -> Iterator[Fact]:
+    """One-shot sums of page-locked arrays, cut in several ways; the last row has the endomorphism in every part."""
+    from multiscalar.cuda import once, overlap, tune
+
+    chosen, most = once.parts, tune.GLV_MAX_N
+    for n in (size for size in sizes if size <= bench.largest):
+        scalars = bench.scalars(n)
+        expected, data = bench.expected(scalars), [bench.pinned(one.data) for one in (bench.points(n), scalars)]
+        more = ENDS.get(n, ())
+        for ends, glv in [(None, most), *((ends, most) for ends in more), *((ends, n) for ends in more[-1:])]:
+            bench.forget()
+            cuts = [n * end // overlap.CELLS for end in (0, *(ends or ()))]
+            terms = [high - low for low, high in pairwise(cuts)]
+            once.parts = (lambda *_, terms=terms: terms) if ends else chosen
+            tune.GLV_MAX_N = glv  # type: ignore[misc]
+            try:
+                taken, result = bench.times(lambda data=data: one_shot(bench, *data), 7)
+            finally:
+                once.parts, tune.GLV_MAX_N = chosen, most  # type: ignore[misc]
+            yield {
+                "ends": ends or "chosen", "endomorphism to": glv, "n": n, "ms": median(taken), "least_ms": min(taken),
+                "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
+                "ok": result == expected,
+            }  # fmt: skip
+        bench.forget()
 
 
 def against(taken: float, copy: float, compute: float) -> Fact:
@@ -277,13 +307,8 @@ def batches(bench: Bench, n: int = 1 << 12, batch: int = 64) -> Iterator[Fact]:
     total = results[0]
     for part in results[1:]:
         total = total + part
-    yield {
-        "batch": batch,
-        "kind": "own bases",
-        "n": small,
-        "ms": median(taken),
-        "ok": total == bench.expected(equal[0]),
-    }
+    ok = total == bench.expected(equal[0])
+    yield {"batch": batch, "kind": "own bases", "n": small, "ms": median(taken), "ok": ok}
 
 
 def precomputed(bench: Bench) -> Iterator[Fact]:
@@ -329,6 +354,7 @@ FIGURES: dict[str, Callable[[Bench], Iterator[Fact]]] = {
     "shapes": shapes,
     "steady": steady,
     "host inputs": host_inputs,
+    "schedules": schedules,
     "precomputed": precomputed,
 }
 

@@ -135,7 +135,9 @@ def test_the_figures_on_the_shim(shim: Any, monkeypatch: pytest.MonkeyPatch) -> 
         "plans": lambda b: (_ for _ in ()).throw(RuntimeError("broken on purpose")),
         "steady": lambda b: gpu_figures.steady(b, 5, calls=2, idle_s=0.0),
         "host inputs": lambda b: gpu_figures.host_inputs(b, (4, 1 << 20)),
+        "schedules": lambda b: gpu_figures.schedules(b, (8, 1 << 20)),
     }
+    monkeypatch.setattr(gpu_figures, "ENDS", {8: ((16, 40, 64),)})
     monkeypatch.setattr(gpu_figures, "FIGURES", small)
     facts = list(gpu_figures.figures([bench], list(small), PATIENCE_S))
     assert [fact["error"] for fact in facts if "error" in fact] == ["RuntimeError: broken on purpose"]

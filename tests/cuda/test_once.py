@@ -60,23 +60,15 @@ def test_runs_of_points_are_all_of_them(count: int, first: bool) -> None:
     assert min(some for _, some in made) >= min(count, chunks.FIRST_BYTES // 96)
 
 
-@pytest.fixture
-def turns(request: Any, monkeypatch: pytest.MonkeyPatch) -> int:
-    """All parts on one stream, or every other one on the second."""
-    monkeypatch.setattr(once, "TURNS", request.param)
-    return int(request.param)
-
-
-IN_TURN_AND_EAGER = pytest.mark.parametrize(("turns", "eager"), [(1, False), (2, True)], indirect=["turns"])
+EAGER = pytest.mark.parametrize("eager", [False, True])
 
 
 @pytest.mark.parametrize(
-    ("name", "locked", "eager", "turns"),  # a table of both forms, and points that become records in place
-    [("bn254", False, False, 1), ("bn254", True, True, 1), ("bn254", False, True, 2), ("bls12-381", True, False, 2),
-     ("bls12-381", False, True, 1)],
-    indirect=["turns"],
+    ("name", "locked", "eager"),  # a table of both forms, and points that become records in place
+    [("bn254", False, False), ("bn254", True, True), ("bn254", False, True), ("bls12-381", True, False),
+     ("bls12-381", False, True)],
 )  # fmt: skip
-def test_in_parts(shim: Any, in_parts: None, turns: int, name: str, locked: bool, eager: bool) -> None:
+def test_in_parts(shim: Any, in_parts: None, name: str, locked: bool, eager: bool) -> None:
     runtime = shim(eager_copies=eager)
     curve = ms.curve(name)
     for seed in (1, 2, 3) if name == "bn254" else (1, 2):  # submitted, captured, replayed
@@ -91,15 +83,15 @@ def test_in_parts(shim: Any, in_parts: None, turns: int, name: str, locked: bool
         assert sum(result.run.phases_ns.values()) <= result.run.wall_ns
 
 
-@IN_TURN_AND_EAGER
-def test_what_is_repeated_allocates_nothing(shim: Any, in_parts: None, turns: int, eager: bool) -> None:
+@EAGER
+def test_what_is_repeated_allocates_nothing(shim: Any, in_parts: None, eager: bool) -> None:
     runtime = shim(eager_copies=eager)
     points, scalars, _ = inputs("bn254", N)
     arrays = [pinned(runtime, one.data) for one in (points, scalars)]
     asked = per_call(runtime, lambda: ms.msm(*arrays, curve="bn254", backend="cuda"))
     assert asked.pop("replay") == len(CUTS)
     copies = asked.pop("copy_in")
-    order = turns - 1  # the second stream begins where the first one is
+    order = 1  # the second stream begins where the first one is
     assert asked == {"record": copies + len(CUTS) + order, "wait": copies + order, "launch": copies}
 
 
@@ -163,9 +155,9 @@ def test_every_point_is_checked_for_the_subgroup_where_that_is_asked(shim: Any, 
         ms.msm(off, scalars, curve=bn254, check="subgroup", backend="cuda")
 
 
-@IN_TURN_AND_EAGER
+@EAGER
 def test_an_interrupt_between_parts_leaves_nothing_behind(
-    shim: Any, in_parts: None, turns: int, monkeypatch: pytest.MonkeyPatch, eager: bool
+    shim: Any, in_parts: None, monkeypatch: pytest.MonkeyPatch, eager: bool
 ) -> None:
     shim(eager_copies=eager)
     points, scalars, expected = inputs("bn254", N)
@@ -249,7 +241,7 @@ def test_memory_held_back_means_window_groups_then_pieces_then_an_error(
     assert ms.msm(points, scalars, backend="cuda") == expected
 
 
-@pytest.mark.parametrize("eager", [False, True])
+@EAGER
 def test_operands_on_either_side(shim: Any, in_parts: None, eager: bool) -> None:
     shim(eager_copies=eager)
     curve = ms.curve("bn254")

@@ -38,7 +38,7 @@ from .table import left_to_check, off_curve
 from .tune import fewer_sets, tune, use_endomorphism
 from .work import SMALLEST_PART, Vector, Work
 
-TURNS: int = 1  # streams that parts take turns on; 2 is to be measured: tails beside the next part, scratch for two
+TURNS: Final = 2  # streams: the lane's first, and the one beside it
 MOST_HALVINGS: Final = 6  # where memory is short; a sum in more pieces would take longer than anybody waits
 
 
@@ -74,7 +74,7 @@ class Course(NamedTuple):
     @property
     def in_turns(self) -> bool:
         """Whether parts are on both streams."""
-        return len(self.parts) > 1 and self.parts[1].turn > 0
+        return len(self.parts) > 1
 
     def close(self) -> None:
         """Give graphs and events back."""
@@ -210,7 +210,7 @@ class _Call:
     def _course(self, points: Operand, scalars: Operand, source: Source, link: float) -> Course:
         """What this shape of call needs. A repeated call finds it by a few numbers."""
         key = (
-            "once", TURNS, self._kernels.curve.name, points.count, points.montgomery, points.data is None, link,
+            "once", self._kernels.curve.name, points.count, points.montgomery, points.data is None, link,
             self._check, self._subgroup, scalars.item_bytes, scalars.montgomery, scalars.data is None, source.inbox,
             self._options.window, self._options.path,
         )  # fmt: skip

@@ -5,27 +5,32 @@ data of the others come in. Each part's buckets are reduced for themselves, whic
 knows how much. Over prepared bases one cut is enough (`first_part`); where points come with the call, copying takes
 more than half of computing and the parts have to grow step by step (`parts`). The choice depends on the shape of the
 call only.
+
+Parts take turns on two streams (`once`), so the tail of one, which is latency and fills no device, lies beside the work
+of the next: only the last tail counts. Measured beside predicted: docs/gpu-host.md, "Many terms".
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from math import log2
-from typing import Final
+from math import inf, log2
+from typing import Final, NamedTuple
 
 from .shape import DeviceShape, Shape
 from .tune import tune, use_endomorphism
 from .tuning import estimate
 
-LINK_BYTES_PER_US: Final = 50e3  # page-locked memory over PCI Express 5; a slower link gains more from the same cut
-RING_BYTES_PER_US: Final = 30e3  # pageable memory through the ring of slots: assumed, the host's threads set it
+LINK_BYTES_PER_US: Final = 55e3  # page-locked memory over PCI Express 5; a slower link gains more from the same cut
+RING_BYTES_PER_US: Final = 29e3  # pageable memory through the ring of slots; the host's threads set it
 SMALLEST_BYTES: Final = 64 << 20  # of scalars alone: below this there is nothing to gain
 SMALLEST_CALL_BYTES: Final = 32 << 20  # of points and scalars
 SHARES: Final = (16, 8, 5, 4)  # the first part is one of this many
 WORTH: Final = 0.98
-CELLS: Final = 32  # parts are so many thirty-seconds
+CELLS: Final = 64  # parts are so many sixty-fourths
 MOST_PARTS: Final = 6
+LEAST_GROWTH: Final = 0.5  # from part to part: a smaller one hides no tail
+WORTH_A_PART: Final = 0.995  # of the time: one part more has to bring so much
 PART_UNIT: Final = 128  # terms: a block of the kernels
 
 
@@ -81,6 +86,14 @@ def parts(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int, 
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
 
+class _Reached(NamedTuple):
+    """After some parts, in microseconds: when the device is free for the next one, when all tails have ended."""
+
+    free: float
+    ended: float
+    start: int  # cell where the last of these parts starts
+
+
 @lru_cache(maxsize=256)
 def _ends(shape: Shape, device: DeviceShape, path: str | None, term_us: float) -> tuple[int, ...]:
     """Where the parts end, in cells, if a term is on its way for `term_us`.
@@ -89,34 +102,53 @@ def _ends(shape: Shape, device: DeviceShape, path: str | None, term_us: float) -
     that ends there.
     """
     sizes = [max(1, shape.n * cells // CELLS) for cells in range(CELLS + 1)]
-    work = [_between(replace(shape, n=n), device, path) for n in sizes]
+    work, tails = zip(*(_between(replace(shape, n=n), device, path) for n in sizes), strict=True)
     arrived = [term_us * n for n in sizes]
-    # done[k][i]: the first i cells in at most k + 1 parts, as time and the end of the part before the last one.
-    done = [[(arrived[i] + work[i], 0) for i in range(CELLS + 1)]]
+
+    def after(before: _Reached, start: int, end: int) -> _Reached:
+        """One part more: the tail before it lies beside its work."""
+        free = max(before.free, arrived[end]) + work[end - start]
+        if LEAST_GROWTH * (start - before.start) > end - start:
+            free = inf
+        return _Reached(free, max(before.ended, free + tails[end - start]), start)
+
+    one = [after(_Reached(0.0, 0.0, 0), 0, end) for end in range(CELLS + 1)]
+    rows, bar = [one], WORTH * one[CELLS].ended
+    best: tuple[int, ...] = (CELLS,)
     for _ in range(MOST_PARTS - 1):
-        before = [0.0, *(time for time, _ in done[-1][1:])]
-        row = [min((max(before[j], arrived[i]) + work[i - j], j) for j in range(i)) for i in range(1, CELLS + 1)]
-        done.append([(0.0, 0), *row])
-    if done[-1][CELLS][0] > WORTH * done[0][CELLS][0]:
-        return (CELLS,)
+        before, row = rows[-1], rows[-1][:2]
+        for end in range(2, CELLS):
+            row.append(min((after(before[start], start, end) for start in range(1, end)), key=lambda to: to.free))
+        last = min((after(before[start], start, CELLS) for start in range(1, CELLS)), key=lambda to: to.ended)
+        if last.ended > bar:
+            break
+        rows.append([*row, last])
+        best, bar = _back(rows), WORTH_A_PART * last.ended
+    return best
+
+
+def _back(rows: list[list[_Reached]]) -> tuple[int, ...]:
+    """Where the parts end, of which there are at most as many as rows."""
     ends = [CELLS]
-    for row in reversed(done):
-        start = row[ends[-1]][1]
+    for row in reversed(rows):
+        start = row[ends[-1]].start
         if start == 0:
             break
         ends.append(start)
     return tuple(reversed(ends))
 
 
-def _between(shape: Shape, device: DeviceShape, path: str | None) -> float:
-    """Microseconds of a sum, a power of the terms between two powers of two: any n shares a dozen tunings."""
+def _between(shape: Shape, device: DeviceShape, path: str | None) -> tuple[float, float]:
+    """See `_whole`: powers of the terms between two powers of two, so that any n shares a dozen tunings."""
     low = 1 << (shape.n.bit_length() - 1)
-    least, most = (_whole(replace(shape, n=n), device, path) for n in (low, 2 * low))
-    return least * float((shape.n / low) ** log2(most / least))
+    ends = [_whole(replace(shape, n=n), device, path) for n in (low, 2 * low)]
+    work, tail = (least * float((shape.n / low) ** log2(most / least)) for least, most in zip(*ends, strict=True))
+    return work, tail
 
 
 @lru_cache(maxsize=256)
-def _whole(shape: Shape, device: DeviceShape, path: str | None) -> float:
-    """Microseconds of a sum over a table of its own."""
+def _whole(shape: Shape, device: DeviceShape, path: str | None) -> tuple[float, float]:
+    """Microseconds of a sum over a table of its own: of the work that fills the device, and of the tail after it."""
     shape = replace(shape, endomorphism=shape.subgroup and use_endomorphism(shape.curve, shape.n))
-    return estimate(shape, tune(shape, device, path=path), device).total
+    cost = estimate(shape, tune(shape, device, path=path), device)
+    return cost.digits + cost.sort + cost.accumulate, cost.reduce + cost.combine
