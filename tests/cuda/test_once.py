@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import multiscalar as ms
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from multiscalar.cuda import chunks, compiled, once, overlap, running, staging
 from multiscalar.cuda.lane import ANSWERS
+from multiscalar.cuda.operand import point_operand
 from multiscalar.cuda.plan import Plan
 from multiscalar.cuda.shape import CurveShape, DeviceShape, Shape
 
@@ -22,8 +24,8 @@ CUTS = [33, 50, 74]
 @pytest.fixture
 def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few kilobytes go the way of gigabytes: in parts, each in chunks through several slots."""
-    for module in (running, once):
-        monkeypatch.setattr(module, "IN_PLACE_BYTES", 1 << 10)
+    monkeypatch.setattr(running, "IN_PLACE_BYTES", 1 << 10)
+    monkeypatch.setattr(once, "POINTS_IN_PLACE_BYTES", 1 << 10)
     monkeypatch.setattr(chunks, "FIRST_BYTES", 2 << 10)
     monkeypatch.setattr(chunks, "MOST_BYTES", 4 << 10)
     monkeypatch.setattr(staging, "SLOT_BYTES", 3 << 10)
@@ -102,6 +104,19 @@ def test_few_terms_are_two_launches_a_graph_and_a_wait(shim: Any) -> None:
     other = ms.curve("bls12-381").random_scalars(50, seed=5)
     assert ms.msm(points, other, backend="cuda") == ms.curve("bls12-381").expected_sum(points, other)
     assert ms.msm(points, scalars, backend="cuda") == expected
+
+
+def test_a_small_call_from_page_locked_memory_is_read_as_it_lies(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staging, "PIN_MATTERS", 1)
+    runtime = shim()
+    points, scalars, expected = inputs("bn254", 50)
+    arrays = [pinned(runtime, one.data) for one in (points, scalars)]
+    assert ms.msm(*arrays, curve="bn254", backend="cuda") == expected
+    slots = len(runtime._pinned)
+    lane = compiled.kernels(points.curve).lane
+    monkeypatch.setattr(ctypes, "memmove", lambda *_: pytest.fail("copied by the host"))
+    assert lane.staging.points(point_operand(points.curve.points(arrays[0], check="none"))) == arrays[0].ctypes.data
+    assert len(runtime._pinned) == slots
 
 
 @pytest.mark.parametrize("kind", ["few", "parts"])

@@ -32,7 +32,7 @@ from .result import first_bad
 from .running import Source, Task, break_off, source_of, start
 from .runtime import Bound
 from .shape import Shape, divide_up
-from .staging import IN_PLACE_BYTES
+from .staging import POINTS_IN_PLACE_BYTES
 from .steps import Launch, Layout
 from .table import left_to_check, off_curve
 from .tune import fewer_sets, tune, use_endomorphism
@@ -165,7 +165,7 @@ class _Call:
 
     def _link(self, points: Operand) -> float:
         """How fast points are sent, in bytes a microsecond; 0 for those that the kernels read where they are."""
-        if points.data is None or points.size <= IN_PLACE_BYTES:
+        if points.data is None or points.size <= POINTS_IN_PLACE_BYTES:
             return 0.0
         return LINK_BYTES_PER_US if self._lane.staging.is_pinned(points) else RING_BYTES_PER_US
 

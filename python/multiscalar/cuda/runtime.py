@@ -75,6 +75,7 @@ class GpuRuntime:
         self._launch, self._replay = driver.entry("cuLaunchKernel"), driver.entry("cuGraphLaunch")
         self._record, self._wait = driver.entry("cuEventRecord"), driver.entry("cuStreamWaitEvent")
         self._wait_host, self._synchronize = driver.entry("cuEventSynchronize"), driver.entry("cuStreamSynchronize")
+        self._copy_in = driver.entry("cuMemcpyHtoDAsync")
         self._elapsed = driver.load().cuEventElapsedTime
         self._early = _EarlyLaunch()
         self._aside: tuple[Any, Any] | None = None  # a stream beside a capture's own, and an event to go there and back
@@ -199,7 +200,7 @@ class GpuRuntime:
 
     def copy_in(self, target: int, source: int, size: int, stream: Any) -> None:
         if size:
-            driver.call("cuMemcpyHtoDAsync", target, source, size, stream)
+            self._copy_in(target, source, size, stream)
 
     def copy_out(self, target: int, source: int, size: int, stream: Any) -> None:
         if size:

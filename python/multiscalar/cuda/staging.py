@@ -1,9 +1,9 @@
 """Host memory to device memory at the speed of the link.
 
-The device can only fetch from page-locked memory. A few scalars are copied into a page-locked slot that kernels read
-in place. More go through a ring of larger slots: the native core fills one with all threads (one copies about 12 GB/s,
-the link takes 55) while the previous ones are on their way. Arrays that are page-locked already are fetched as they
-lie.
+The device can only fetch from page-locked memory. A few scalars, and the points of a small call, are copied into a
+page-locked slot that kernels read in place: one pass over the link, no copy engine to start and to wait for. More go
+through a ring of larger slots: the native core fills one with all threads (one copies about 12 GB/s, the link takes 55)
+while the previous ones are on their way. Arrays that are page-locked already are read or fetched as they lie.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .operand import Operand
+from .operand import ALIGNMENT, Operand
 from .runtime import Bytes, Runtime
 
 IN_PLACE_BYTES: Final = 256 << 10  # up to here a kernel reads the host's memory sooner than a copy would end
+POINTS_IN_PLACE_BYTES: Final = 1 << 20  # the same for points of one sum, which the host copies while digits are made
 SLOT_BYTES: Final = 8 << 20  # large enough for the link's full rate and to keep all threads busy
 SLOTS: Final = 4
 PIN_MATTERS: Final = 256 << 10  # below this asking costs as much as staging
@@ -48,18 +49,24 @@ class Staging:
             self._small = self._runtime.pinned(IN_PLACE_BYTES)
             self._small_address = int(self._small.ctypes.data)
         if len(rows) == 1:
-            ctypes.memmove(self._small_address, rows[0].host_address, rows[0].size)
-        else:
-            _core.gather(self._small, [row.bytes_view() for row in rows], stride, 1)
+            return self._readable(rows[0], self._small_address)
+        _core.gather(self._small, [row.bytes_view() for row in rows], stride, 1)
         return self._small_address
 
     def points(self, source: Operand) -> int:
         """The same for the points of a call, beside its scalars."""
         if self._points is None:
-            self._points = self._runtime.pinned(IN_PLACE_BYTES)
+            self._points = self._runtime.pinned(POINTS_IN_PLACE_BYTES)
             self._points_address = int(self._points.ctypes.data)
-        ctypes.memmove(self._points_address, source.host_address, source.size)
-        return self._points_address
+        return self._readable(source, self._points_address)
+
+    def _readable(self, source: Operand, slot: int) -> int:
+        """Where a kernel can read `source`: as it lies, if that is page-locked memory, else copied to `slot`."""
+        address, size = source.host_address, source.size
+        if size >= PIN_MATTERS and address % ALIGNMENT == 0 and self._runtime.is_pinned(address):
+            return address
+        ctypes.memmove(slot, address, size)
+        return slot
 
     def lengths(self, values: NDArray[np.uint32]) -> int:
         """The same for the lengths of the vectors of a batch."""
