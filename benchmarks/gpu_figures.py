@@ -16,94 +16,15 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from itertools import pairwise
 from statistics import median
 from typing import Any
 
 import multiscalar as ms
-import numpy as np
+from gpu_bench import Bench, Fact, device_ms, on_device, percentile
+from gpu_host_figures import host_copies, host_inputs, schedules
 from multiscalar import curves
 from multiscalar.settings import parse_size
 from multiscalar.shapes import ScalarShape
-
-Fact = dict[str, Any]
-
-
-@dataclass
-class Bench:
-    """One curve: inputs of any size made once, bases on the device, timed calls."""
-
-    curve: ms.Curve
-    largest: int
-    effort: float = 1.0  # scales the number of calls
-    _points: Any = None
-    _bases: dict[tuple[int, object], Any] = field(default_factory=dict)
-
-    def points(self, n: int) -> Any:
-        if self._points is None or len(self._points) < n:
-            self._points = self.curve.known_points(n, seed=1)
-        return self._points[:n]
-
-    def scalars(self, n: int, shape: str = "uniform", seed: int = 2) -> Any:
-        return self.curve.random_scalars(n, seed=seed, shape=shape)
-
-    def expected(self, scalars: Any) -> ms.Point:
-        return self.curve.expected_sum(self.points(len(scalars)), scalars)
-
-    def bases(self, n: int, precompute: int | None = None) -> Any:
-        key = (n, precompute)
-        if key not in self._bases:
-            self._bases.clear()  # one table at a time: the largest take tens of gigabytes
-            self._bases[key] = ms.Bases(self.points(n), backend="cuda", precompute=precompute)
-        return self._bases[key]
-
-    def runtime(self) -> Any:
-        from multiscalar.cuda.compiled import kernels
-
-        return kernels(self.curve).runtime
-
-    def pinned(self, array: np.ndarray) -> np.ndarray:
-        """A copy in page-locked memory."""
-        made = self.runtime().pinned(array.nbytes).view(array.dtype).reshape(array.shape)
-        made[...] = array
-        return made  # type: ignore[no-any-return]
-
-    def forget(self) -> None:
-        """Give back all plans: the next call of a shape makes its own."""
-        from multiscalar.cuda.compiled import kernels
-
-        lane = kernels(self.curve).lane
-        with lane.lock:
-            lane.release()
-
-    def times(self, call: Callable[[], Any], count: int, warm: int = 3) -> tuple[list[float], Any]:
-        """Milliseconds of `count` calls after `warm` untimed ones, and the last result."""
-        taken, result = [], None
-        warm, count = (round(self.effort * number) for number in (warm, count))
-        for k in range(warm + max(1, count)):
-            start = time.perf_counter()
-            result = call()
-            if k >= warm:
-                taken.append(1e3 * (time.perf_counter() - start))
-        return taken, result
-
-
-def on_device(scalars: Any) -> Any:
-    from multiscalar.cuda.ondevice import OnDevice
-
-    data = scalars.data
-    return OnDevice(data.view(np.uint8) if data.dtype == np.bool_ else data)
-
-
-def device_ms(result: ms.Point) -> float:
-    """The device's own time of a call."""
-    assert result.run is not None
-    return sum(result.run.phases_ns.values()) / 1e6
-
-
-def percentile(values: list[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
 def host_time(bench: Bench, n: int = 1 << 10) -> Iterator[Fact]:
@@ -180,107 +101,6 @@ def steady(bench: Bench, n: int = 1 << 16, calls: int = 1000, idle_s: float = 10
     yield {"by": "after idle", "n": n, "idle_s": idle_s, "ms": after, "ratio": after / middle, "ok": result == expected}
 
 
-def host_inputs(bench: Bench, sizes: tuple[int, ...] = (1 << 10, 1 << 13, 1 << 20, 1 << 24)) -> Iterator[Fact]:
-    """Device arrays, host arrays pageable and page-locked: scalars only, and points too.
-
-    "ratio" is over the longer of the copy alone and the device figure: at 2^24 the bar is 1.15. "above_ms" is the
-    time over the device figure: at 2^10 to 2^13 the bar is 0.15.
-    """
-    for n in (size for size in sizes if size <= bench.largest):
-        count = 30 if n <= 1 << 16 else 7
-        scalars = bench.scalars(n)
-        bases, expected = bench.bases(n), bench.expected(scalars)
-        places = {"device": on_device(scalars), "pageable": scalars.data, "pinned": bench.pinned(scalars.data)}
-        copy, device = copy_ms(bench, places["pinned"]), 0.0
-        for place, data in places.items():
-            taken, result = bench.times(lambda data=data, bases=bases: bases.msm(data), count)
-            device = device or median(taken)
-            yield {
-                "scalars": place, "n": n, "ms": median(taken), "device_ms": device_ms(result),
-                "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
-                **against(median(taken), copy, device), "ok": result == expected,
-            }  # fmt: skip
-        del places
-        yield from points_too(bench, scalars, expected, device)
-
-
-def points_too(bench: Bench, scalars: Any, expected: ms.Point, device: float) -> Iterator[Fact]:
-    """One-shot calls, nothing prepared: from where, with which check; `device` is the figure without any copy."""
-    n, points = len(scalars), bench.points(len(scalars)).data
-    pinned = bench.pinned(points), bench.pinned(scalars.data)
-    copy = sum(copy_ms(bench, data) for data in pinned)
-    pageable = points, scalars.data
-    for place, check, data in (("pageable", "none", pageable), ("pinned", "curve", pinned), ("pinned", "none", pinned)):
-        taken, result = bench.times(
-            lambda data=data, check=check: one_shot(bench, *data, check), 15 if n <= 1 << 16 else 5
-        )
-        yield {
-            "points and scalars": place, "check": check, "n": n, "ms": median(taken),
-            "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
-            **against(median(taken), copy, device), "ok": result == expected,
-        }  # fmt: skip
-
-
-def one_shot(bench: Bench, points: np.ndarray, scalars: np.ndarray, check: str = "none") -> ms.Point:
-    """Points and scalars as they lie, nothing prepared."""
-    return ms.msm(points, scalars, curve=bench.curve, check=check, assume_subgroup=True, backend="cuda")  # type: ignore[no-any-return]
-
-
-# Where the parts of a one-shot sum may end, in sixty-fourths, beside the model's choice.
-ENDS = {
-    1 << 20: ((2, 18, 64), (6, 25, 64), (3, 14, 35, 64)),
-    1 << 24: ((2, 8, 18, 36, 64), (3, 8, 18, 33, 48, 64), (2, 5, 11, 22, 39, 64)),
-}
-
-
-def schedules(bench: Bench, sizes: tuple[int, ...] = (1 << 20, 1 << 24)) -> Iterator[Fact]:
-    """One-shot sums of page-locked arrays, cut in several ways; the last row has the endomorphism in every part."""
-    from multiscalar.cuda import once, overlap, tune
-
-    chosen, most = once.parts, tune.GLV_MAX_N
-    for n in (size for size in sizes if size <= bench.largest):
-        scalars = bench.scalars(n)
-        expected, data = bench.expected(scalars), [bench.pinned(one.data) for one in (bench.points(n), scalars)]
-        more = ENDS.get(n, ())
-        for ends, glv in [(None, most), *((ends, most) for ends in more), *((ends, n) for ends in more[-1:])]:
-            bench.forget()
-            cuts = [n * end // overlap.CELLS for end in (0, *(ends or ()))]
-            terms = [high - low for low, high in pairwise(cuts)]
-            once.parts = (lambda *_, terms=terms: terms) if ends else chosen
-            tune.GLV_MAX_N = glv  # type: ignore[misc]
-            try:
-                taken, result = bench.times(lambda data=data: one_shot(bench, *data), 7)
-            finally:
-                once.parts, tune.GLV_MAX_N = chosen, most  # type: ignore[misc]
-            yield {
-                "ends": ends or "chosen", "endomorphism to": glv, "n": n, "ms": median(taken), "least_ms": min(taken),
-                "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
-                "ok": result == expected,
-            }  # fmt: skip
-        bench.forget()
-
-
-def against(taken: float, copy: float, compute: float) -> Fact:
-    """A call beside what it can hide behind each other: copying alone, and computing alone."""
-    longer = max(copy, compute)
-    return {"copy_ms": copy, "compute_ms": compute, "ratio": taken / longer, "above_ms": taken - compute}
-
-
-def copy_ms(bench: Bench, data: np.ndarray) -> float:
-    """What the link takes for a page-locked array, with nothing else going on."""
-    runtime = bench.runtime()
-    with runtime.current():
-        stream, target = runtime.stream(), runtime.allocate(data.nbytes)
-
-        def copy() -> None:
-            runtime.copy_in(target, int(data.ctypes.data), data.nbytes, stream)
-            runtime.synchronize(stream)
-
-        taken, _ = bench.times(copy, 5)
-        runtime.free(target)
-    return median(taken)
-
-
 def batches(bench: Bench, n: int = 1 << 12, batch: int = 64) -> Iterator[Fact]:
     """One batch beside as many calls: equal lengths, unequal ones, own bases, device arrays."""
     bases = bench.bases(n)
@@ -354,6 +174,7 @@ FIGURES: dict[str, Callable[[Bench], Iterator[Fact]]] = {
     "shapes": shapes,
     "steady": steady,
     "host inputs": host_inputs,
+    "host copies": host_copies,
     "schedules": schedules,
     "precomputed": precomputed,
 }

@@ -221,7 +221,7 @@ def figures(session: Session) -> None:
     """Figure by figure in processes of their own, so that none takes the others along; what is short of time is the
     last curve. Inputs of 2^24 terms alone take a dozen seconds a curve to make.
     """
-    groups = ("host time,neighbour,batches,plans", "shapes,steady", "host inputs,schedules", "precomputed")
+    groups = ("host time,neighbour,batches,plans", "shapes,steady", "host inputs,host copies,schedules", "precomputed")
     for group, limit in zip(groups, (60, 70, 140, 80), strict=True):
         command = [PYTHON, "benchmarks/gpu_figures.py", "--only", group, "--seconds", str(limit - 15)]
         command += ["--curves", ",".join(CURVES)]

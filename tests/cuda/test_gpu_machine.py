@@ -20,6 +20,7 @@ from tests.patience import PATIENCE_S
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks")]
 import gpu_figures  # noqa: E402
+import gpu_host_figures  # noqa: E402
 import gpu_machine  # noqa: E402
 import gpu_tune  # noqa: E402
 
@@ -126,7 +127,8 @@ def test_every_group_of_rows_is_tuned_in_a_process_of_its_own_within_ten_minutes
 def test_the_figures_on_the_shim(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     shim()
     bench = gpu_figures.Bench(ms.curve("bn254"), largest=8, effort=0.0)
-    monkeypatch.setattr(gpu_figures, "on_device", lambda scalars: scalars.data)
+    for module in (gpu_figures, gpu_host_figures):
+        monkeypatch.setattr(module, "on_device", lambda scalars: scalars.data)
     small = {
         "host time": lambda b: gpu_figures.host_time(b, 5),
         "neighbour": lambda b: gpu_figures.neighbour(b, 4),
@@ -134,10 +136,11 @@ def test_the_figures_on_the_shim(shim: Any, monkeypatch: pytest.MonkeyPatch) -> 
         "batches": lambda b: gpu_figures.batches(b, 6, 2),
         "plans": lambda b: (_ for _ in ()).throw(RuntimeError("broken on purpose")),
         "steady": lambda b: gpu_figures.steady(b, 5, calls=2, idle_s=0.0),
-        "host inputs": lambda b: gpu_figures.host_inputs(b, (4, 1 << 20)),
-        "schedules": lambda b: gpu_figures.schedules(b, (8, 1 << 20)),
+        "host inputs": lambda b: gpu_host_figures.host_inputs(b, (4, 1 << 20)),
+        "host copies": lambda b: gpu_host_figures.host_copies(b, (1000,)),
+        "schedules": lambda b: gpu_host_figures.schedules(b, (8, 1 << 20)),
     }
-    monkeypatch.setattr(gpu_figures, "ENDS", {8: ((16, 40, 64),)})
+    monkeypatch.setattr(gpu_host_figures, "ENDS", {8: ((16, 40, 64),)})
     monkeypatch.setattr(gpu_figures, "FIGURES", small)
     facts = list(gpu_figures.figures([bench], list(small), PATIENCE_S))
     assert [fact["error"] for fact in facts if "error" in fact] == ["RuntimeError: broken on purpose"]

@@ -1,0 +1,143 @@
+"""Figures of inputs that come from the host: pageable, page-locked, cut in several ways, and copied by several threads.
+
+`gpu_figures.py` runs them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+import multiscalar as ms
+import numpy as np
+from gpu_bench import Bench, Fact, device_ms, on_device
+from multiscalar import _core
+
+
+def host_inputs(bench: Bench, sizes: tuple[int, ...] = (1 << 10, 1 << 13, 1 << 20, 1 << 24)) -> Iterator[Fact]:
+    """Device arrays, host arrays pageable and page-locked: scalars only, and points too.
+
+    "ratio" is over the longer of the copy alone and the device figure: at 2^24 the bar is 1.15. "above_ms" is the
+    time over the device figure: at 2^10 to 2^13 the bar is 0.15.
+    """
+    for n in (size for size in sizes if size <= bench.largest):
+        count = 30 if n <= 1 << 16 else 7
+        scalars = bench.scalars(n)
+        bases, expected = bench.bases(n), bench.expected(scalars)
+        places = {"device": on_device(scalars), "pageable": scalars.data, "pinned": bench.pinned(scalars.data)}
+        copy, device = copy_ms(bench, places["pinned"]), 0.0
+        for place, data in places.items():
+            taken, result = bench.times(lambda data=data, bases=bases: bases.msm(data), count)
+            device = device or median(taken)
+            yield {
+                "scalars": place, "n": n, "ms": median(taken), "device_ms": device_ms(result),
+                "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
+                **against(median(taken), copy, device), "ok": result == expected,
+            }  # fmt: skip
+        del places
+        yield from points_too(bench, scalars, expected, device)
+
+
+def points_too(bench: Bench, scalars: Any, expected: ms.Point, device: float) -> Iterator[Fact]:
+    """One-shot calls, nothing prepared: from where, with which check; `device` is the figure without any copy."""
+    n, points = len(scalars), bench.points(len(scalars)).data
+    pinned = bench.pinned(points), bench.pinned(scalars.data)
+    copy = sum(copy_ms(bench, data) for data in pinned)
+    pageable = points, scalars.data
+    for place, check, data in (("pageable", "none", pageable), ("pinned", "curve", pinned), ("pinned", "none", pinned)):
+        taken, result = bench.times(
+            lambda data=data, check=check: one_shot(bench, *data, check), 15 if n <= 1 << 16 else 5
+        )
+        yield {
+            "points and scalars": place, "check": check, "n": n, "ms": median(taken),
+            "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
+            **against(median(taken), copy, device), "ok": result == expected,
+        }  # fmt: skip
+
+
+def one_shot(bench: Bench, points: np.ndarray, scalars: np.ndarray, check: str = "none") -> ms.Point:
+    """Points and scalars as they lie, nothing prepared."""
+    return ms.msm(points, scalars, curve=bench.curve, check=check, assume_subgroup=True, backend="cuda")  # type: ignore[no-any-return]
+
+
+# Where the parts of a one-shot sum may end, in sixty-fourths, beside the model's choice.
+ENDS = {
+    1 << 20: ((2, 18, 64), (6, 25, 64), (3, 14, 35, 64)),
+    1 << 24: ((2, 8, 18, 36, 64), (3, 8, 18, 33, 48, 64), (2, 5, 11, 22, 39, 64)),
+}
+
+
+def schedules(bench: Bench, sizes: tuple[int, ...] = (1 << 20, 1 << 24)) -> Iterator[Fact]:
+    """One-shot sums of page-locked arrays, cut in several ways; the last row has the endomorphism in every part."""
+    from multiscalar.cuda import once, overlap, tune
+
+    chosen, most = once.parts, tune.GLV_MAX_N
+    for n in (size for size in sizes if size <= bench.largest):
+        scalars = bench.scalars(n)
+        expected, data = bench.expected(scalars), [bench.pinned(one.data) for one in (bench.points(n), scalars)]
+        more = ENDS.get(n, ())
+        for ends, glv in [(None, most), *((ends, most) for ends in more), *((ends, n) for ends in more[-1:])]:
+            bench.forget()
+            cuts = [n * end // overlap.CELLS for end in (0, *(ends or ()))]
+            terms = [high - low for low, high in pairwise(cuts)]
+            once.parts = (lambda *_, terms=terms: terms) if ends else chosen
+            tune.GLV_MAX_N = glv  # type: ignore[misc]
+            try:
+                taken, result = bench.times(lambda data=data: one_shot(bench, *data), 7)
+            finally:
+                once.parts, tune.GLV_MAX_N = chosen, most  # type: ignore[misc]
+            yield {
+                "ends": ends or "chosen", "endomorphism to": glv, "n": n, "ms": median(taken), "least_ms": min(taken),
+                "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
+                "ok": result == expected,
+            }  # fmt: skip
+        bench.forget()
+
+
+def against(taken: float, copy: float, compute: float) -> Fact:
+    """A call beside what it can hide behind each other: copying alone, and computing alone."""
+    longer = max(copy, compute)
+    return {"copy_ms": copy, "compute_ms": compute, "ratio": taken / longer, "above_ms": taken - compute}
+
+
+def copy_ms(bench: Bench, data: np.ndarray) -> float:
+    """What the link takes for a page-locked array, with nothing else going on."""
+    runtime = bench.runtime()
+    with runtime.current():
+        stream, target = runtime.stream(), runtime.allocate(data.nbytes)
+
+        def copy() -> None:
+            runtime.copy_in(target, int(data.ctypes.data), data.nbytes, stream)
+            runtime.synchronize(stream)
+
+        taken, _ = bench.times(copy, 5)
+        runtime.free(target)
+    return median(taken)
+
+
+def host_copies(
+    bench: Bench, sizes: tuple[int, ...] = (256 << 10, 512 << 10, 1 << 20, 8 << 20, 32 << 20)
+) -> Iterator[Fact]:
+    """Pageable memory into a page-locked slot by so many threads, which have slept for as long as a small sum takes."""
+    if bench.curve.name != "bn254":
+        return  # points of any curve are bytes
+    for size in sizes:
+        source = np.random.default_rng(size).integers(0, 256, size, dtype=np.uint8)
+        slot = bench.runtime().pinned(size)
+        for threads in (1, 2, 4, 8, 16):
+            taken = []
+            for _ in range(max(2, round(40 * bench.effort))):
+                until = time.perf_counter() + 4e-4
+                while time.perf_counter() < until:
+                    pass
+                start = time.perf_counter()
+                _core.gather(slot, [source], size, threads)
+                taken.append(time.perf_counter() - start)
+            middle = median(taken)
+            yield {
+                "bytes": size, "threads": threads, "n": 0, "us": 1e6 * middle, "GB/s": size / middle / 1e9,
+                "ok": bool((slot[:size] == source).all()),
+            }  # fmt: skip
