@@ -259,10 +259,9 @@ def sanitize(session: Session) -> None:
 
 
 def tune(session: Session) -> None:
-    """What docs/gpu-engine.md leaves to a measurement, in one table; what no GPU has run in processes of its own."""
+    """What docs/gpu-engine.md leaves to a measurement, in one table; large sizes in a process of their own."""
     small = "2^10,2^13,2^16,2^20"
-    groups = (("tried", small, 90), ("large", "2^24", 40), ("early", small, 30), ("aside", small, 30))
-    for rows, sizes, seconds in groups:
+    for rows, sizes, seconds in (("tried", small, 90), ("large", "2^24", 40)):
         command = [PYTHON, "tools/gpu_tune.py", "--rows", rows, "--sizes", sizes, "--seconds", str(seconds)]
         session.run("tune", rows, command, seconds + 30, keep="tune.md")
     print((session.out / "tune.md").read_text(), flush=True)

@@ -1,15 +1,14 @@
 """Time what docs/gpu-engine.md leaves open on the GPU at hand: plans and kernels, by phase, every sum checked.
 
-    python tools/gpu_tune.py [--rows tried,large,aside,early] [--curves bn254,bls12-377] [--sizes 2^10,2^20]
+    python tools/gpu_tune.py [--rows tried,large] [--curves bn254,bls12-377] [--sizes 2^10,2^20]
                              [--repeats 5] [--seconds N] [--with pairs_lane=FILE.cuh]
 
 A row is a plan: the cost model's, then one choice changed at a time; small sizes first. `--with` puts FILE.cuh in the
-place of one of the kernels' files, here msm/pairs_lane.cuh, and can be given several times. Rows that no GPU has run
-yet come after all others, and can be asked for in processes of their own, since after a fault the device is lost to its
-process. Times are medians in microseconds: device events by phase, their sum, wall; and of the wall time what passes
-until the host waits for the device, and after it has waited. Scalars and bases are on the device. Each size also gets
-the model's plan launch by launch: an event after each, which itself takes a microsecond or two. Exit code 1 if any sum
-was wrong, or a size could not be measured at all.
+place of one of the kernels' files, here msm/pairs_lane.cuh, and can be given several times. Groups of rows can be asked
+for in processes of their own, since after a fault the device is lost to its process. Times are medians in microseconds:
+device events by phase, their sum, wall; and of the wall time what passes until the host waits for the device, and after
+it has waited. Scalars and bases are on the device. Each size also gets the model's plan launch by launch, an event
+after each. Exit code 1 if any sum was wrong, or a size could not be measured at all.
 """
 
 from __future__ import annotations
@@ -78,13 +77,7 @@ LARGE = (
     "model", "tiles of 48", "tiles of 24", "a round more", "a round fewer", "a window more", "a window fewer",
     "chunks of 4 tiles",
 )  # fmt: skip
-# What no GPU has run yet comes last, so that it takes nothing along: branches in a graph, launches that overlap.
-ROWS: dict[str, dict[str, Change]] = {
-    "tried": CHANGES,
-    "large": {name: CHANGES[name] for name in LARGE},
-    "aside": {"model": CHANGES["model"], "events aside": lambda t: replace(t, aside=True)},
-    "early": {"model": CHANGES["model"], "launches early": lambda t: replace(t, aside=True, early=True)},
-}
+ROWS: dict[str, dict[str, Change]] = {"tried": CHANGES, "large": {name: CHANGES[name] for name in LARGE}}
 
 
 def compile_all(curves: list[str]) -> None:
@@ -250,7 +243,7 @@ def describe(plan: Tuning) -> str:
     words = f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
     words += f" j{plan.join}" if plan.join != Tuning.join else ""
     words += f" c{plan.chunk}" if plan.chunk else ""
-    return words + " aside" * plan.aside + " early" * plan.early
+    return words
 
 
 def main() -> int:

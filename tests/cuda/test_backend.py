@@ -85,23 +85,26 @@ def test_a_repeated_call_allocates_nothing_and_replays_a_graph(shim: Any) -> Non
     assert after == before
 
 
-def test_events_aside_and_early_launches(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The shim refuses an early launch that does not follow a launch; a driver that refuses all gets ordinary ones."""
+@pytest.mark.parametrize("device", ["early", "old", "refuses"])
+def test_early_launches(shim: Any, monkeypatch: pytest.MonkeyPatch, device: str) -> None:
+    """In a graph each launch after a launch is early (the shim refuses any other); an old device has none of them, and
+    a driver that refuses them is asked once.
+    """
     original = cuda_bases.tune
-    monkeypatch.setattr(
-        cuda_bases, "tune", lambda *a, **k: replace(original(*a, **k), aside=True, early=True, slice=2, grouped=False)
-    )
-    points, scalars, expected = inputs("bn254", 70)
-    for refuses in (False, True):
-        runtime = shim()
-        runtime.refuses_early = refuses
+    monkeypatch.setattr(cuda_bases, "tune", lambda *a, **k: replace(original(*a, **k), slice=2, grouped=False))
+    runtime = shim()
+    runtime.early, runtime.refuses_early = device != "old", device == "refuses"
+    for n in (70, 71):
+        points, scalars, expected = inputs("bn254", n)
         bases = ms.Bases(points, backend="cuda")
         for _ in range(3):
             result = bases.msm(scalars)
             assert result == expected
             assert set(result.run.phases_ns) >= {"digits", "sort", "accumulate", "reduce", "combine"}
-        assert runtime.log["capture"] == 1 + refuses
-        assert runtime.log.get("early", 0) >= (0 if refuses else 6)
+    assert runtime.early == (device == "early")
+    assert runtime.log["capture"] == (3 if device == "refuses" else 2)
+    launches = runtime.log.get("early", 0)
+    assert launches >= 12 if device == "early" else launches == 0
 
 
 def test_no_room_for_a_graph_or_for_the_driver(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:

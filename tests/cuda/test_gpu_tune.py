@@ -81,7 +81,7 @@ def test_whatever_breaks_costs_its_own_row_and_a_size_its_own_lines(
 
     rows = {
         "tried": {"breaks": breaks, "model": lambda t: t},
-        "early": {"events aside": lambda t: replace(t, aside=True)},
+        "large": {"tiles of 48": gpu_tune.CHANGES["tiles of 48"]},
     }
     monkeypatch.setattr(gpu_tune, "ROWS", rows)
     measured = gpu_tune.table_of
@@ -92,14 +92,14 @@ def test_whatever_breaks_costs_its_own_row_and_a_size_its_own_lines(
         return measured(case, changes)
 
     monkeypatch.setattr(gpu_tune, "table_of", table_of)
-    words = ["gpu_tune.py", "--curves", "bn254", "--sizes", "3,5", "--repeats", "1", "--rows", "tried,early"]
+    words = ["gpu_tune.py", "--curves", "bn254", "--sizes", "3,5", "--repeats", "1", "--rows", "tried,large"]
     monkeypatch.setattr(sys, "argv", words)
     monkeypatch.setattr(gpu_tune.sources, "SOURCES", gpu_tune.sources.SOURCES)
     monkeypatch.setenv("MULTISCALAR_LOG", "")
     assert gpu_tune.main() == 1
     printed = capsys.readouterr()
     found = [line.split(" | ")[1:4:2] for line in printed.out.splitlines() if line.startswith("| bn254")]
-    assert found == [["5", "model"], ["5", "events aside"]]
+    assert found == [["5", "model"], ["5", "tiles of 48"]]
     assert printed.err.count("AssertionError: a size that breaks") == 2
     assert printed.err.count("bn254, 5, breaks: TypeError: no such launch attribute") == 1
 

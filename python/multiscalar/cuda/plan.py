@@ -3,14 +3,14 @@
 The digits come first, launched by themselves: they read the scalars wherever these are in this call, whole or chunk
 by chunk as they arrive, and while they run the graph of all the rest is submitted. The last kernel writes the answer
 into the host's memory. The first run of a plan submits its launches one by one; a shape that comes again is captured,
-so that a repeated call decides nothing. Both forms do the same work in the same order. Events between phases (copy,
-digits, sort, accumulate, reduce, combine) are part of the work: the times in `result.run` are the device's own.
+so that a repeated call decides nothing. Both forms do the same work in the same order; in a graph a launch may begin
+while the launch before it ends, where the device can do that. Events between phases (copy, digits, sort, accumulate,
+reduce, combine) are part of the work: the times in `result.run` are the device's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..errors import DeviceError, OutOfMemoryError
@@ -28,6 +28,13 @@ class Answer(NamedTuple):
     status: int
     host: int
     size: int
+
+
+class _Submitted(NamedTuple):
+    """A step with its addresses, to be called with a stream and whether it may begin early."""
+
+    submit: Callable[..., None]
+    follows: bool  # a launch right after a launch: in a graph it may
 
 
 class Plan:
@@ -48,7 +55,6 @@ class Plan:
         self.chunks = chunks
         self.launches = len(layout.steps) + max(0, len(chunks) - 1)
         self._runtime = runtime
-        self._aside, self._early = layout.tuning.aside, layout.tuning.early
         self._graph: Any = None
         self._runs = 0
         head, rest = _cut(layout)
@@ -57,13 +63,12 @@ class Plan:
         else:
             heads = [head]
         self._heads = [[runtime.bind(module, step, address) for step in steps] for steps in heads]
-        self._phases: list[tuple[str, list[Callable[..., None]]]] = []
-        for step in rest:
+        self._phases: list[tuple[str, list[_Submitted]]] = []
+        for step, before in zip(rest, [None, *rest], strict=False):
             if not self._phases or self._phases[-1][0] != step.phase:
                 self._phases.append((step.phase, []))
-            self._phases[-1][1].append(self._bound(module, step, address))
-        followed = [isinstance(step, Launch) for step in rest]
-        self._follows = [False, *(a and b for a, b in pairwise(followed))]  # a launch after a launch
+            follows = isinstance(step, Launch) and isinstance(before, Launch)
+            self._phases[-1][1].append(_Submitted(self._bound(module, step, address), follows))
         self._names = ["digits", *(phase for phase, _ in self._phases)]
         self._marks = [runtime.event() for _ in range(len(self._phases) + 2)]
         self.arrived = [runtime.event() for _ in chunks]  # one a chunk: its scalars are on the device
@@ -110,28 +115,23 @@ class Plan:
         self._runtime.replay(self._graph, stream)
 
     def _captured(self, stream: Any) -> Any:
-        """The graph; without early launches where the driver has none."""
+        """The graph; without early launches, from now on, where the driver refuses them."""
         try:
             return self._runtime.capture(lambda captured: self._submit(captured, in_graph=True), stream)
         except DeviceError as error:
-            if not self._early:
+            if not self._runtime.early:
                 raise
             note("cuda", f"launches begin in turn, since the driver refuses early ones: {error.what}")
-            self._early = False
+            self._runtime.early = False
         return self._runtime.capture(lambda captured: self._submit(captured, in_graph=True), stream)
 
     def _submit(self, stream: Any, in_graph: bool) -> None:
-        aside, early = in_graph and self._aside, in_graph and self._early
-        follows = iter(self._follows)
+        early = in_graph and self._runtime.early
         for mark, (_, steps) in zip(self._marks[1:], self._phases, strict=False):
-            self._runtime.record(mark, stream, in_graph, aside)
-            between = not aside  # the event is between this launch and the last one
+            self._runtime.record(mark, stream, in_graph)
             for step in steps:
-                step(stream, next(follows) and early and not between)
-                between = False
-        self._runtime.record(self._marks[-1], stream, in_graph, aside)
-        if aside:
-            self._runtime.rejoin(stream)
+                step.submit(stream, early and step.follows)
+        self._runtime.record(self._marks[-1], stream, in_graph)
 
     def ended_ns(self, since: Any) -> int:
         """Device time from the event `since` to the end of the last run, which must have ended."""

@@ -26,6 +26,7 @@ Bytes = NDArray[np.uint8]
 Module = Mapping[str, Any]  # loaded kernels by name
 Address = Callable[[Ref], int]  # where a buffer of a layout lies
 DEFAULT_SHARED_BYTES = 48 * 1024  # a block gets more only if asked for
+EARLY_CAPABILITY = (9, 0)  # Hopper: the oldest whose launches can begin early, see kernels/ptx/order.cuh
 
 
 class Bound(Protocol):
@@ -39,6 +40,8 @@ class Bound(Protocol):
 
 class Runtime(Protocol):
     """Memory, order and time on one device. Pointers are integers; sizes are bytes."""
+
+    early: bool  # whether a launch of a graph may begin while the launch before it ends
 
     def allocate(self, size: int) -> int: ...
     def free(self, pointer: int) -> None: ...
@@ -55,8 +58,7 @@ class Runtime(Protocol):
     def copy_within(self, target: int, source: int, size: int, stream: Any) -> None: ...
     def fill(self, target: int, value: int, size: int, stream: Any) -> None: ...
     def bind(self, module: Module, launch: Launch, address: Address) -> Bound: ...
-    def record(self, event: Any, stream: Any, in_graph: bool = False, aside: bool = False) -> None: ...
-    def rejoin(self, stream: Any) -> None: ...
+    def record(self, event: Any, stream: Any, in_graph: bool = False) -> None: ...
     def wait(self, stream: Any, event: Any) -> None: ...
     def wait_host(self, event: Any) -> None: ...
     def synchronize(self, stream: Any) -> None: ...
@@ -72,13 +74,14 @@ class GpuRuntime:
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        self.early = device.capability >= EARLY_CAPABILITY
         self._launch, self._replay = driver.entry("cuLaunchKernel"), driver.entry("cuGraphLaunch")
         self._record, self._wait = driver.entry("cuEventRecord"), driver.entry("cuStreamWaitEvent")
         self._wait_host, self._synchronize = driver.entry("cuEventSynchronize"), driver.entry("cuStreamSynchronize")
         self._copy_in = driver.entry("cuMemcpyHtoDAsync")
         self._elapsed = driver.load().cuEventElapsedTime
-        self._early = _EarlyLaunch()
-        self._aside: tuple[Any, Any] | None = None  # a stream beside a capture's own, and an event to go there and back
+        self._launch_early = _EarlyLaunch()
+        self._beside: tuple[Any, Any] | None = None  # a stream beside a capture's own, an event to get there
         self._current = driver.current(device.context)
 
     def load(self, code: bytes) -> Module:
@@ -154,28 +157,23 @@ class GpuRuntime:
         with driver.current(self.device.context):
             driver.call("cuEventDestroy", event)
 
-    def record(self, event: Any, stream: Any, in_graph: bool = False, aside: bool = False) -> None:
-        """Note the time; inside a capture the event becomes a node of the graph, and must be marked external.
-
-        With `aside` what is captured next does not come after that node: `rejoin` has to end the capture.
-        """
+    def record(self, event: Any, stream: Any, in_graph: bool = False) -> None:
+        """Note the time; inside a capture (`in_graph`) as a node beside the way, which only the end waits for."""
         if not in_graph:
             self._record(event, stream)
             return
-        if aside:
-            beside, passage = self._aside = self._aside or (self.stream(), self.event())
-            self._record(passage, stream)
-            self._wait(beside, passage, 0)
-            stream = beside
+        beside = self._pass(stream)
         external = driver.load().CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL
-        driver.call("cuEventRecordWithFlags", event, stream, int(external))
+        driver.call("cuEventRecordWithFlags", event, beside, int(external))
 
-    def rejoin(self, stream: Any) -> None:
-        """What is captured next on `stream` comes after all that was recorded aside."""
-        assert self._aside is not None
-        beside, passage = self._aside
-        self._record(passage, beside)
-        self._wait(stream, passage, 0)
+    def _pass(self, stream: Any, back: bool = False) -> Any:
+        """In a capture: the stream beside `stream` goes on after what is on `stream` now, or the other way round."""
+        assert self._beside is not None
+        beside, passage = self._beside
+        first, second = (beside, stream) if back else (stream, beside)
+        self._record(passage, first)
+        self._wait(second, passage, 0)
+        return second
 
     def wait(self, stream: Any, event: Any) -> None:
         self._wait(stream, event, 0)
@@ -219,16 +217,18 @@ class GpuRuntime:
         kernel, shared = module[launch.kernel], launch.shared
         if shared > DEFAULT_SHARED_BYTES:
             self._allow_shared(kernel, shared)
-        return _Bound(self._launch, self._early, kernel, launch, address)
+        return _Bound(self._launch, self._launch_early, kernel, launch, address)
 
     def capture(self, work: Callable[[Any], None], stream: Any) -> Any:
-        """`work(stream)` as a graph, instantiated and uploaded: a replay is one submission."""
+        """`work(stream)`, which records events, as a graph, instantiated and uploaded: a replay is one submission."""
         api = driver.load()
         with driver.current(self.device.context):
+            self._beside = self._beside or (self.stream(), self.event())
             # Thread-local: other threads may allocate or synchronise meanwhile without spoiling the capture.
             driver.call("cuStreamBeginCapture", stream, api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
             try:
                 work(stream)
+                self._pass(stream, back=True)
             except BaseException:
                 status, graph = api.cuStreamEndCapture(stream)
                 if not status:  # a call that fails spoils the capture, another reason does not

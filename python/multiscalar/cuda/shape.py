@@ -93,8 +93,6 @@ class Tuning:
     sets_per_pass: int = 0  # sets worked on together; 0 means all. Fewer need less memory
     join: int = 8  # partial sums of a bucket that one thread joins, where there are many; more go to the tree of octets
     chunk: int = 0  # list positions a block of the two-level sort; 0 means about four blocks a multiprocessor
-    aside: bool = False  # in a graph, the events between phases lie beside the way of the launches
-    early: bool = False  # and launches may begin while the one before ends (needs sm_90), where no event is between
 
 
 @dataclass(frozen=True)

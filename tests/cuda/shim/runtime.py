@@ -98,6 +98,7 @@ class ShimRuntime:
 
     capacity: int = 1 << 40
     eager_copies: bool = False
+    early: bool = True
     refuses_early: bool = False
     used: int = 0
     log: dict[str, int] = field(default_factory=dict)
@@ -185,14 +186,9 @@ class ShimRuntime:
         assert self._after == "launch", "only a launch right after a launch may be early"
         self._note("early")
 
-    def rejoin(self, stream: Stream) -> None:
-        assert self._recording is not None
-
-    def record(self, event: Mark, stream: Stream, in_graph: bool = False, aside: bool = False) -> None:
+    def record(self, event: Mark, stream: Stream, in_graph: bool = False) -> None:
         if self._recording is not None:
             assert in_graph
-            if not aside:
-                self._after = "record"
             self._recording.append((stream, lambda: self._pass(event, stream)))
             return
         assert not in_graph
