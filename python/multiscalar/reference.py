@@ -74,7 +74,21 @@ def multiply(k: int, point: Affine, p: int) -> Affine:
         total = _double(total, p)
         if bit == "1":
             total = _add_affine(total, point, p)
-    x, y, z = total
+    return _affine(total, p)
+
+
+def total(points: Iterable[Affine], p: int) -> Affine:
+    """The sum of points: like `add`, but with one inversion for all of them."""
+    summed = (1, 1, 0)
+    for point in points:
+        if point is not None:
+            summed = _add_affine(summed, point, p)
+    return _affine(summed, p)
+
+
+def _affine(point: tuple[int, int, int], p: int) -> Affine:
+    """Jacobian to affine, one inversion."""
+    x, y, z = point
     if z == 0:
         return None
     inverse = pow(z, -1, p)

@@ -52,6 +52,21 @@ def test_plain_integers(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", curves.names())
+def test_one_inversion_for_all_is_the_same_sum(name: str) -> None:
+    @FEW
+    @given(sums(name))
+    def check(case: tuple[ms.Curve, list[int], list[int]]) -> None:
+        curve, logs, _ = case
+        points = [point.affine for point in points_of(curve, logs)]
+        expected = None
+        for point in points:
+            expected = reference.add(expected, point, curve.p)
+        assert reference.total(points, curve.p) == expected
+
+    check()
+
+
+@pytest.mark.parametrize("name", curves.names())
 def test_linearity(name: str) -> None:
     """msm(P, s + t) = msm(P, s) + msm(P, t); msm(P ++ Q, s ++ t) = msm(P, s) + msm(Q, t); order does not matter."""
 

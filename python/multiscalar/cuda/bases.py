@@ -18,7 +18,7 @@ from .chunks import Chunk, chunks
 from .compiled import Kernels
 from .lane import Planned
 from .layout import lay_out
-from .outcomes import added, answered, nothing
+from .outcomes import answered, nothing, total
 from .overlap import first_part
 from .running import Source, Task, break_off, source_of, start
 from .shape import Shape, Tuning, divide_up
@@ -77,7 +77,7 @@ class DeviceBases:
                 raise
         # Outside of the handler: the parts' own errors do not drag this one along.
         left, right = (self._within_memory(part, options) for part in work.halves())
-        return [added(self.curve, left[0], right[0])] if len(work.operands) == 1 else left + right
+        return [total(self.curve, left + right)] if len(work.operands) == 1 else left + right
 
     def _run(self, work: Work, options: MsmOptions) -> list[Outcome]:
         """All vectors of `work`, which has one type of scalars."""
@@ -103,10 +103,9 @@ class DeviceBases:
         for task, (answer, phases) in zip(tasks, answers, strict=True):
             before = 0 if options.own_bases else task.work.first
             factor = task.planned.plan.layout.shape.factor
-            more = answered(self._kernels, task, answer, phases, options, started, factor=factor, before=before)
-            outcomes = [added(self.curve, outcomes[0], more[0])] if outcomes else more
+            outcomes += answered(self._kernels, task, answer, phases, options, started, factor=factor, before=before)
             started = time.perf_counter_ns()
-        return outcomes
+        return outcomes if len(tasks) == 1 else [total(self.curve, outcomes)]
 
     def _submit_in_turn(self, work: Work, source: Source, options: MsmOptions) -> list[Task]:
         """Host scalars through the inbox; in two parts, if work on the first hides the way of the second's scalars."""

@@ -25,7 +25,7 @@ from .compiled import Kernels
 from .lane import ANSWERING, Planned, in_line
 from .layout import lay_out
 from .operand import Operand, point_operand, scalar_operand
-from .outcomes import added, answered, nothing
+from .outcomes import answered, nothing, total
 from .overlap import LINK_BYTES_PER_US, RING_BYTES_PER_US, parts
 from .records import lay_out_table, table_bytes
 from .result import first_bad
@@ -123,7 +123,7 @@ class _Call:
             with contextlib.suppress(ScalarRangeError, OutOfMemoryError):  # a bad point is named first
                 self.within_memory(first + half, terms - half, least)
             raise
-        return added(self._kernels.curve, left, self.within_memory(first + half, terms - half, least))
+        return total(self._kernels.curve, [left, self.within_memory(first + half, terms - half, least)])
 
     def _run(self, first: int, terms: int) -> Outcome:
         lane, whole = self._lane, terms == self._scalars.count
@@ -154,14 +154,12 @@ class _Call:
             bad = first_bad(answer, 1)
             if bad is not None:
                 raise off_curve(self._given, first + part.first + bad)
-        total: Outcome | None = None
+        outcomes: list[Outcome] = []
         for task, answer, spent in zip(tasks, answers, phases, strict=True):
             before = first + task.work.first
-            (one,) = answered(self._kernels, task, answer, spent, self._options, started, before=before)
+            outcomes += answered(self._kernels, task, answer, spent, self._options, started, before=before)
             started = time.perf_counter_ns()
-            total = one if total is None else added(self._kernels.curve, total, one)
-        assert total is not None
-        return total
+        return total(self._kernels.curve, outcomes)
 
     def _link(self, points: Operand) -> float:
         """How fast points are sent, in bytes a microsecond; 0 for those that the kernels read where they are."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
+from .. import reference
 from ..arrays import ScalarArray, unreduced
 from ..curves import Curve
 from ..engine.backend import MsmOptions, Outcome
 from ..engine.run import RunInfo
 from ..errors import ScalarRangeError
 from ..intake import first_unreduced
-from ..point import Point
 from .compiled import Kernels
 from .lane import STATUS_BYTES
 from .result import decode, first_bad
@@ -59,30 +60,26 @@ def answered(
     return [Outcome(*sum_, runs[operand.count]) for sum_, operand in zip(sums, work.operands, strict=True)]
 
 
-def added(curve: Curve, left: Outcome, right: Outcome) -> Outcome:
-    """The sum of two parts; times and bytes add up."""
-    total = Point(curve, left.x, left.y, is_infinity=left.is_infinity) + Point(
-        curve, right.x, right.y, is_infinity=right.is_infinity
-    )
-    one, two = left.run, right.run
-    phases = {
-        name: one.phases_ns.get(name, 0) + two.phases_ns.get(name, 0) for name in {**one.phases_ns, **two.phases_ns}
-    }
-    run = RunInfo(
-        backend="cuda",
-        device=two.device or one.device,
-        curve=curve.name,
-        n=one.n + two.n,
-        batch=two.batch,
-        path=two.path,
-        window=two.window,
-        wall_ns=one.wall_ns + two.wall_ns,
+def total(curve: Curve, parts: Sequence[Outcome]) -> Outcome:
+    """The sum of parts, of which there is one at least; times and bytes add up, the rest is the last one's to say."""
+    if len(parts) == 1:
+        return parts[0]
+    affine = reference.total([None if part.is_infinity else (part.x, part.y) for part in parts], curve.p)
+    runs = [part.run for part in parts]
+    phases: dict[str, int] = {}
+    for one in runs:
+        for name, spent in one.phases_ns.items():
+            phases[name] = phases.get(name, 0) + spent
+    run = runs[-1]._replace(
+        device=next((one.device for one in reversed(runs) if one.device), ""),
+        n=sum(one.n for one in runs),
+        wall_ns=sum(one.wall_ns for one in runs),
         phases_ns=phases,
-        copied_bytes=one.copied_bytes + two.copied_bytes,
-        launches=one.launches + two.launches,
-        evidence={**two.evidence, "device_ns": sum(phases.values()), "parts": _parts(one) + _parts(two)},
+        copied_bytes=sum(one.copied_bytes for one in runs),
+        launches=sum(one.launches for one in runs),
+        evidence={**runs[-1].evidence, "device_ns": sum(phases.values()), "parts": sum(map(_parts, runs))},
     )
-    return Outcome(total.x, total.y, total.is_infinity, run)
+    return Outcome(*(affine or (0, 0)), affine is None, run)
 
 
 def nothing(curve: Curve, device: str = "", batch: int = 1) -> Outcome:

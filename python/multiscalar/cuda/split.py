@@ -15,7 +15,7 @@ from ..engine.backend import MsmOptions, Outcome, PrepareOptions
 from ..errors import InputError, OptionError, ScalarRangeError
 from .bases import DeviceBases
 from .compiled import Kernels, kernels
-from .outcomes import added, nothing, out_of_range
+from .outcomes import nothing, out_of_range, total
 
 
 class SplitBases:
@@ -77,12 +77,10 @@ class SplitBases:
             )
         futures = [self._pool.submit(self._part, k, vectors, options) for k in range(len(self._parts))]
         try:
-            totals = futures[0].result()
-            for future in futures[1:]:
-                totals = [added(self.curve, one, two) for one, two in zip(totals, future.result(), strict=True)]
+            found = [future.result() for future in futures]
         except ScalarRangeError as error:
             raise out_of_range(list(vectors), error.index or 0) from None  # a part counts from its own first term
-        return totals
+        return [total(self.curve, parts) for parts in zip(*found, strict=True)]
 
     def _part(self, k: int, vectors: Sequence[ScalarArray | DeviceArray], options: MsmOptions) -> list[Outcome]:
         low, high = self._bounds[k], self._bounds[k + 1]
