@@ -30,7 +30,6 @@ import multiscalar as ms
 from multiscalar.cuda import bases as cuda_bases
 from multiscalar.cuda import compiled, sources
 from multiscalar.cuda.device import open_device
-from multiscalar.cuda.layout import SORT_TILE
 from multiscalar.cuda.ondevice import OnDevice
 from multiscalar.cuda.shape import Tuning
 from multiscalar.cuda.steps import Fill, Layout, Step
@@ -67,16 +66,10 @@ CHANGES: dict[str, Change] = {
     "a window fewer": lambda t: replace(t, windows=t.windows - 1),
     "joins of up to 16": lambda t: replace(t, join=16),
     "joins by octets": lambda t: replace(t, join=0),
-    "chunks of 2 tiles": lambda t: t if t.grouped else replace(t, chunk=2 * SORT_TILE),
-    "chunks of 4 tiles": lambda t: t if t.grouped else replace(t, chunk=4 * SORT_TILE),
-    "chunks of 6 tiles": lambda t: t if t.grouped else replace(t, chunk=6 * SORT_TILE),
     "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
 }
 # At 2^24 a row takes seconds: those that change what its long kernels do.
-LARGE = (
-    "model", "tiles of 48", "tiles of 24", "a round more", "a round fewer", "a window more", "a window fewer",
-    "chunks of 4 tiles",
-)  # fmt: skip
+LARGE = ("model", "tiles of 48", "tiles of 24", "a round more", "a round fewer", "a window more", "a window fewer")
 ROWS: dict[str, dict[str, Change]] = {"tried": CHANGES, "large": {name: CHANGES[name] for name in LARGE}}
 
 
@@ -242,7 +235,6 @@ def words_of(error: Exception) -> str:
 def describe(plan: Tuning) -> str:
     words = f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
     words += f" j{plan.join}" if plan.join != Tuning.join else ""
-    words += f" c{plan.chunk}" if plan.chunk else ""
     return words
 
 

@@ -19,7 +19,7 @@ import oracle  # noqa: E402
 from multiscalar.cuda.layout import lay_out  # noqa: E402
 from multiscalar.cuda.records import lay_out_table, table_bytes  # noqa: E402
 from multiscalar.cuda.shape import DeviceShape, Shape, Sizes, Tuning  # noqa: E402
-from multiscalar.cuda.steps import NO_INDEX  # noqa: E402
+from multiscalar.cuda.steps import NO_INDEX, Launch  # noqa: E402
 from multiscalar.cuda.tuning import Model, tune  # noqa: E402
 
 CURVES = list(oracle.FILES)
@@ -58,6 +58,7 @@ def compute(
     points: np.ndarray,
     scalars: np.ndarray,
     tuning: Tuning,
+    device: DeviceShape = DEVICE,
     *,
     check: bool = True,
     points_montgomery: bool = False,
@@ -74,7 +75,7 @@ def compute(
         lengths=lengths is not None,
         **options,
     )
-    plan = lay_out(shape, tuning, DEVICE)
+    plan = lay_out(shape, tuning, device)
     buffers = {key: driver.aligned(size) for key, size in plan.buffers.items()}
     table = table_bytes(shape.curve, shape.table_points, shape.factor, shape.endomorphism)
     buffers["table"] = driver.aligned(table)
@@ -160,13 +161,16 @@ def test_shapes_of_scalars(path: str) -> None:
 
 
 def test_blocks_that_sort_several_tiles() -> None:
-    """Narrow scalars, so that thousands of terms are cheap: spread, then half of them in one bucket."""
-    name, n = "bn254", 9000
+    """One multiprocessor, so that blocks take two tiles: scalars that are spread, then half of them in one bucket."""
+    name, n, device = "bn254", 9000, DeviceShape(multiprocessors=1)
     known, rng = bases(name, n), np.random.default_rng(4)
-    tuning = Tuning(windows=2, slice=40, run=1, grouped=False, pair_rounds=2, pair_run=4)
-    spread = rng.integers(0, 256, n, dtype=np.uint8)
-    for values in (spread, np.where(spread < 128, 77, spread).astype(np.uint8)):
-        sums, _ = compute(name, known.raw(), values, tuning, scalar_bytes=1, subgroup=False)
+    tuning = Tuning(windows=8, slice=40, run=1, grouped=False, pair_rounds=2, pair_run=4)
+    shape = Shape(curve=oracle.shape_of(known.facts), n=n, scalar_bytes=8, subgroup=False)
+    grids = {step.kernel: step.grid for step in lay_out(shape, tuning, device).steps if isinstance(step, Launch)}
+    assert grids["msm_bin_scatter"] == grids["msm_bucket_scatter"] == (2, 8)
+    spread = rng.integers(0, 1 << 64, n, dtype=np.uint64)
+    for values in (spread, np.where(spread < 1 << 63, np.uint64(77), spread)):
+        sums, _ = compute(name, known.raw(), values, tuning, device, scalar_bytes=8, subgroup=False)
         assert sums == [known.expected([int(v) for v in values])]
 
 

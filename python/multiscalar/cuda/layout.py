@@ -22,6 +22,7 @@ PAIR_BLOCKS = {8: 5, 12: 4}  # resident blocks of a multiprocessor, as in msm/pa
 FIXUP_ITEMS = 64
 HELD_DIGITS = 16  # of a thread of msm_group
 SORT_THREADS, SORT_TILE = 512, 4096
+SORT_TILES, SORT_BLOCKS = 4, 16  # tiles of a block, at most; blocks a multiprocessor before one takes more than a tile
 MANY_BORDERS = 8192  # from here on throughput counts: join by single threads before the tree
 MAX_BINS, MAX_BIN_BUCKETS = 1024, 2048
 MAX_GROUPED_BUCKETS = 8192  # counters of msm_group: 32 KiB
@@ -105,8 +106,8 @@ def _partition(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, co
     shape = layout.shape
     low_bits, bins = sizes.low_bits, sizes.bins
     blocks = shape.halves * shape.factor
-    fill = divide_up(sizes.candidates * count, 4 * device.multiprocessors)
-    chunk = layout.tuning.chunk or min(32768, max(2048, divide_up(fill, SORT_TILE) * SORT_TILE))
+    tiles = divide_up(sizes.candidates * count, SORT_BLOCKS * device.multiprocessors * SORT_TILE)
+    chunk = min(SORT_TILES, tiles) * SORT_TILE
     digit_grid = (divide_up(shape.n, chunk) * blocks, count)
     list_grid = (divide_up(sizes.candidates, chunk), count)
     layout.need("bins", 4 * count * (3 * bins + sizes.buckets))

@@ -92,7 +92,6 @@ class Tuning:
     pair_run: int = 96  # sums a thread of a pair tile, about
     sets_per_pass: int = 0  # sets worked on together; 0 means all. Fewer need less memory
     join: int = 8  # partial sums of a bucket that one thread joins, where there are many; more go to the tree of octets
-    chunk: int = 0  # list positions a block of the two-level sort; 0 means about four blocks a multiprocessor
 
 
 @dataclass(frozen=True)
