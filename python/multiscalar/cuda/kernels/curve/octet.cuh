@@ -32,7 +32,7 @@ static __device__ __forceinline__ Fe octet_repair(const Fe& r, const Fe& p, cons
     if (!__any_sync(WARP, failed)) return r;
     Projective sum = {fe_from_lane(p, 0), fe_from_lane(p, 2), fe_from_lane(p, 4)};
     Projective other = {fe_from_lane(q, 0), fe_from_lane(q, 2), fe_from_lane(q, 4)};
-    projective_add_chord(sum, other);
+    if (failed) projective_add_chord(sum, other);
     int lane = octet_lane();
     return fe_select(failed, lane == 0 ? sum.x : lane == 2 ? sum.y : sum.z, r);
 }

@@ -69,7 +69,9 @@ extern "C" __global__ void __launch_bounds__(256, 2)
             any |= joins;
             if (!__any_sync(WARP, joins)) continue;
             u32* at = points + item * POINT;
-            Fe sum = octet_add(octet_load_projective(at), octet_load_projective(joins ? at + step * POINT : at));
+            Fe left = octet_infinity(), right = left;  // and not an unused slot, whose zeros would call for a repair
+            if (joins) left = octet_load_projective(at), right = octet_load_projective(at + step * POINT);
+            Fe sum = octet_add(left, right);
             if (joins) octet_store_projective(at, sum);
         }
         if (!__syncthreads_or(any)) break;
