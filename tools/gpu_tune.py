@@ -64,8 +64,6 @@ CHANGES: dict[str, Change] = {
     "runs of double": lambda t: replace(t, run=2 * t.run),
     "a window more": lambda t: replace(t, windows=t.windows + 1),
     "a window fewer": lambda t: replace(t, windows=t.windows - 1),
-    "joins of up to 16": lambda t: replace(t, join=16),
-    "joins by octets": lambda t: replace(t, join=0),
     "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
 }
 # At 2^24 a row takes seconds: those that change what its long kernels do.
@@ -233,9 +231,7 @@ def words_of(error: Exception) -> str:
 
 
 def describe(plan: Tuning) -> str:
-    words = f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
-    words += f" j{plan.join}" if plan.join != Tuning.join else ""
-    return words
+    return f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
 
 
 def main() -> int:

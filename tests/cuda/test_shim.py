@@ -214,12 +214,12 @@ def test_lists_too_long_for_a_thread_to_hold() -> None:
     assert sums == [known.expected([int(v) for v in values])]
 
 
-@pytest.mark.parametrize("join", [0, 8, 16])
-def test_buckets_over_few_slices(join: int) -> None:
-    """Nine points a bucket in slices of three: most are joined by one thread, some touch too many slices for it."""
+@pytest.mark.parametrize("slice_", [1, 3])
+def test_buckets_over_few_slices(slice_: int) -> None:
+    """Nine points a bucket: in slices of three one thread joins them, in slices of one many touch too many for it."""
     name, n = "bn254", 8300
     known, values = bases(name, n), np.random.default_rng(7).integers(0, 1 << 32, n, dtype=np.uint32)
-    tuning = Tuning(windows=3, slice=3, run=1, grouped=True, join=join)
+    tuning = Tuning(windows=3, slice=slice_, run=1, grouped=True)
     sums, _ = compute(name, known.raw(), values, tuning, scalar_bytes=4, subgroup=False)
     assert sums == [known.expected([int(v) for v in values])]
 

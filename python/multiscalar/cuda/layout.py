@@ -19,7 +19,7 @@ MAX_TABLE_POINTS: Final = (1 << 30) - 1  # an entry has 30 bits for the index; a
 
 PAIR_THREADS = 128
 PAIR_BLOCKS = {8: 5, 12: 4}  # resident blocks of a multiprocessor, as in msm/pairs.cuh
-FIXUP_ITEMS = 64
+FIXUP_ITEMS, JOINED_ITEMS = 64, 16  # partial sums of a block of msm_fixup, of a thread of msm_join at most
 HELD_DIGITS = 16  # of a thread of msm_group
 SORT_THREADS, SORT_TILE = 512, 4096
 SORT_TILES, SORT_BLOCKS = 4, 16  # tiles of a block, at most; blocks a multiprocessor before one takes more than a tile
@@ -193,8 +193,8 @@ def _fixup(layout: Layout, sizes: Sizes, count: int) -> None:
     items, level = 2 * sizes.slices, 0
     if sizes.slices == 1:
         return  # every bucket lies inside the one slice
-    if count * sizes.slices >= MANY_BORDERS and layout.tuning.join:
-        joined = (Ref("partials_0"), Ref("owners_0"), Ref("buckets"), sizes.slices, sizes.buckets, layout.tuning.join)
+    if count * sizes.slices >= MANY_BORDERS:
+        joined = (Ref("partials_0"), Ref("owners_0"), Ref("buckets"), sizes.slices, sizes.buckets)
         grid = (divide_up(sizes.slices, 128), count)
         layout.steps.append(Launch("msm_join", grid, 128, joined, 0, "accumulate"))
     while True:

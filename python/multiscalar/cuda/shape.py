@@ -91,7 +91,6 @@ class Tuning:
     pair_rounds: int = 0  # rounds of affine pair addition before the XYZZ accumulation
     pair_run: int = 96  # sums a thread of a pair tile, about
     sets_per_pass: int = 0  # sets worked on together; 0 means all. Fewer need less memory
-    join: int = 8  # partial sums of a bucket that one thread joins, where there are many; more go to the tree of octets
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,10 @@ from typing import Final
 from ..errors import OptionError
 from .layout import MAX_BINS, MAX_GROUPED_BUCKETS
 from .shape import CurveShape, DeviceShape, Shape, Sizes, Tuning, divide_up
-from .tuning import MAX_WIDTH, estimate
+from .tuning import MAX_WIDTH, Model, estimate, slices
 from .tuning import tune as best_tuning
 
 GLV_MAX_N: Final = 1 << 22  # above it the doublings that the endomorphism saves cost less than its larger table
-FORCED_ROUNDS: Final = 2  # for a caller who wants pairs where the model would not
 PATHS: Final = ("grouped", "sorted", "pairs")
 
 
@@ -42,7 +41,7 @@ def tune(shape: Shape, device: DeviceShape, windows: int = 0, path: str | None =
         return best_tuning(shape, device)
     found = [
         tuning
-        for tuning in _possible(shape, windows)
+        for tuning in _possible(shape, device, windows)
         if path in (None, path_of(tuning)) and Sizes(shape, tuning).bins <= MAX_BINS
     ]
     if not found:
@@ -54,7 +53,7 @@ def tune(shape: Shape, device: DeviceShape, windows: int = 0, path: str | None =
     return min(found, key=lambda tuning: estimate(shape, tuning, device).total)
 
 
-def _possible(shape: Shape, windows: int) -> Iterator[Tuning]:
+def _possible(shape: Shape, device: DeviceShape, windows: int) -> Iterator[Tuning]:
     """All tunings with this number of windows (any, if 0) that the kernels can run."""
     counts = [windows] if windows else range(divide_up(shape.bits, MAX_WIDTH), divide_up(shape.bits, 3) + 1)
     for count in counts:
@@ -62,14 +61,15 @@ def _possible(shape: Shape, windows: int) -> Iterator[Tuning]:
         sizes = Sizes(shape, draft)
         if not 2 <= sizes.width <= MAX_WIDTH:
             continue
-        kinds = [(False, rounds) for rounds in (0, FORCED_ROUNDS, 3)]
+        kinds = [(False, rounds) for rounds in range(4)]
         if sizes.buckets <= MAX_GROUPED_BUCKETS:
             kinds.append((True, 0))
         for grouped, rounds in kinds:
-            for slice_ in (4, 8, 16, 32, 64):
+            tuning = replace(draft, grouped=grouped, pair_rounds=rounds)
+            for slice_ in slices(Model(Sizes(shape, tuning), device)):
                 for run in (1, 2, 4, 8, 16):
                     if run < sizes.buckets:
-                        yield replace(draft, grouped=grouped, pair_rounds=rounds, slice=slice_, run=run)
+                        yield replace(tuning, slice=slice_, run=run)
 
 
 def fewer_sets(shape: Shape, tuning: Tuning) -> Tuning | None:

@@ -14,46 +14,63 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil, exp
+from math import ceil, erfc, exp, sqrt
+from typing import NamedTuple
 
-from .layout import FIXUP_ITEMS, MANY_BORDERS, MAX_BINS, MAX_GROUPED_BUCKETS, tree_levels
+from .layout import (
+    FIXUP_ITEMS,
+    JOINED_ITEMS,
+    MANY_BORDERS,
+    MAX_BINS,
+    MAX_GROUPED_BUCKETS,
+    PAIR_BLOCKS,
+    PAIR_THREADS,
+    tree_levels,
+)
 from .shape import DeviceShape, Shape, Sizes, Tuning, divide_up
 
 MEASURED_MULTIPROCESSORS = 132
 MAX_WIDTH = 22  # buckets of a set: at most MAX_BINS bins of MAX_BIN_BUCKETS
 MAX_GROUPED_CANDIDATES = 1 << 16  # beyond, the sort is always better than one block a set
 LONGEST_SLICE = 136  # longer ones save few borders and leave the last blocks longer alone
+LONG_LISTS = 1 << 17  # entries of all sets; below, neither the two-level sort nor pairs pay
 BLOCK = 128  # threads of the heavy kernels
 TREE_OCTETS = 32
 
 
+class Speed(NamedTuple):
+    """Of one kind of addition."""
+
+    latency: float  # of one thread, or one octet, that has a multiprocessor for itself
+    each: float  # when the device is full of them
+
+
 @dataclass(frozen=True)
 class Rates:
-    """What the kernels reach on an H200, by limbs: latency of one, throughput of many."""
+    """What the kernels reach on an H200, by limbs."""
 
     resident: int  # threads of a multiprocessor in the heavy kernels
-    affine_latency: float  # XYZZ += affine
-    affine: float
+    affine: Speed  # XYZZ += affine
     pair_first: float  # affine pair addition, all passes: table entries
     pair_later: float  # points of an earlier round
     inversion: float  # of a tile, with its product tree
-    join_latency: float
-    join: float
-    full_latency: float  # homogeneous addition by one thread
-    full: float
-    octet_latency: float  # addition by an octet
-    octet: float
-    double_latency: float  # doubling by an octet
+    join: Speed  # XYZZ += XYZZ
+    full: Speed  # homogeneous addition by one thread
+    octet: Speed  # the same by an octet, from and to shared memory
+    horner: float  # addition by an octet that keeps its sum
+    double: float
 
 
 RATES = {
-    8: Rates(512, 4.6, 168.0, 165.0, 120.0, 28.0, 30.0, 320.0, 7.0, 290.0, 1.6, 500.0, 1.12),
-    12: Rates(384, 9.8, 440.0, 310.0, 250.0, 45.0, 70.0, 730.0, 15.0, 640.0, 2.6, 1200.0, 2.1),
+    8: Rates(512, Speed(4.6, 175), 165.0, 120.0, 22.0, Speed(6.5, 168), Speed(6.0, 275), Speed(1.8, 500), 1.34, 1.13),
+    12: Rates(384, Speed(9.4, 425), 310.0, 250.0, 60.0, Speed(14, 370), Speed(17, 600), Speed(3.7, 1200), 2.5, 2.03),
 }
+FAR, NEAR_BYTES = 1.2, 24 << 20  # latency of an entry more when the table is larger than the near half of the L2 cache
 LAUNCH = 4.0  # a step of a graph: start, first instructions, drain
-DIGITS_LATENCY, DIGIT, DIGIT_GLV = 16.0, 2.1, 5.0
-SORT_STEPS, SORT_LATENCY, SORT_ENTRY = 7, 70.0, 32.0
-GROUP_LATENCY, GROUP_SWEEP = 8.0, 2.0  # a sweep is 1,024 candidates of a set
+IDLE_LAUNCH = 3.3  # of blocks that find nothing to do
+DIGITS_LATENCY, DIGIT, DIGIT_GLV = 11.0, 2.1, 2.6
+SORT_LATENCY, SORT_START, SORT_ENTRY = 36.0, 20.0, 19.2
+GROUP_SWEEP = 1.4  # 1,024 candidates of a set
 
 
 @dataclass(frozen=True)
@@ -69,6 +86,33 @@ class Cost:
     @property
     def total(self) -> float:
         return self.digits + self.sort + self.accumulate + self.reduce + self.combine
+
+
+def both(latency: float, throughput: float) -> float:
+    """Of two bounds that lie close together neither hides behind the other."""
+    return sqrt(sqrt(latency**4 + throughput**4))
+
+
+class Spread(NamedTuple):
+    """Over how many borders between slices a bucket goes: its length is Poisson's, its place anywhere in a slice."""
+
+    mean: float
+    deviation: float
+
+    @staticmethod
+    def of(sizes: Sizes, buckets: int, slice_: int) -> Spread:
+        entries, pad = sizes.candidates / buckets, sizes.pad
+        length = entries / pad + (pad - 1) / (2 * pad)
+        return Spread((length - 1) / slice_, sqrt(entries / pad**2 / slice_**2 + 1 / 12))
+
+    def beyond(self, borders: int) -> float:
+        """The share of buckets over more than so many."""
+        return erfc((borders + 0.5 - self.mean) / self.deviation / sqrt(2)) / 2
+
+    @property
+    def most(self) -> float:
+        """Of thousands of buckets."""
+        return max(1.0, self.mean + 3 * self.deviation)
 
 
 @dataclass(frozen=True)
@@ -92,105 +136,133 @@ class Model:
         return self.device.multiprocessors * self.rates.resident
 
     @property
+    def table_bytes(self) -> int:
+        shape = self.sizes.shape
+        return shape.table_points * shape.factor * shape.coordinates * shape.curve.coordinate_bytes
+
+    @property
+    def kinds(self) -> list[tuple[int, int]]:
+        """Sets, and buckets of each that a digit can reach: narrow windows use half of theirs."""
+        sizes, batch = self.sizes, self.sizes.shape.batch
+        wide = sizes.bits % sizes.tuning.windows
+        if wide == 0 or sizes.shape.factor > 1:
+            return [(sizes.sets, sizes.buckets)]
+        return [(batch * wide, sizes.buckets), (batch * (sizes.tuning.windows - wide), sizes.buckets // 2)]
+
+    @property
     def reachable(self) -> float:
-        """Buckets of all sets that a digit can reach: narrow windows use half of theirs."""
-        sizes = self.sizes
-        windows = sizes.tuning.windows
-        wide = sizes.bits % windows or windows
-        return sizes.sets * sizes.buckets * (wide + (windows - wide) / 2) / windows
+        return sum(sets * buckets for sets, buckets in self.kinds)
 
     @property
     def occupied(self) -> float:
         """Buckets of all sets that get an entry."""
-        reachable = self.reachable
-        return reachable * (1 - exp(-self.sizes.sets * self.sizes.candidates / reachable))
+        return sum(sets * buckets * (1 - exp(-self.sizes.candidates / buckets)) for sets, buckets in self.kinds)
+
+    @property
+    def padded(self) -> float:
+        """Entries of all sets, half a pad a bucket more."""
+        return self.sizes.sets * self.sizes.candidates + self.occupied * (self.sizes.pad - 1) / 2
 
     @property
     def listed(self) -> float:
-        """List positions of all sets when accumulation begins: half a pad a bucket is padding."""
-        sizes = self.sizes
-        return (sizes.sets * sizes.candidates + self.occupied * (sizes.pad - 1) / 2) / sizes.pad
+        """List positions of all sets when accumulation begins."""
+        return self.padded / self.sizes.pad
 
-    def threads(self, count: float, steps: float, latency: float, throughput: float) -> float:
-        """`count` threads of every set, `steps` operations each: the time of the busiest multiprocessor."""
-        blocks = self.sizes.sets * ceil(count / BLOCK)
-        share = ceil(blocks / self.device.multiprocessors)
-        each = BLOCK * MEASURED_MULTIPROCESSORS * throughput / 1e6  # one block alone, at full rate
-        whole, rest = divmod(share, self.rates.resident // BLOCK)
-        full = max(latency, self.rates.resident // BLOCK * each)
-        return steps * (whole * full + (max(latency, rest * each) if rest else 0.0))
+    def threads(self, count: float, launched: float, steps: float, speed: Speed) -> float:
+        """`count` of `launched` threads of every set do `steps` additions: the time of the busiest multiprocessor."""
+        most = self.rates.resident // BLOCK
+        busy, all_ = (ceil(self.sizes.sets * ceil(n / BLOCK) / self.device.multiprocessors) for n in (count, launched))
+        whole, rest = divmod(max(busy, min(most, all_)), most)  # idle blocks leave early, but places are dealt by then
+        alone = BLOCK * MEASURED_MULTIPROCESSORS * speed.each / 1e6  # one block, were there no latency
+        return steps * (whole * both(speed.latency, most * alone) + (both(speed.latency, rest * alone) if rest else 0))
 
     def digits(self) -> float:
         sizes = self.sizes
         each = DIGIT_GLV if sizes.shape.glv else DIGIT
-        return 2 * LAUNCH + DIGITS_LATENCY + sizes.sets * sizes.candidates * each * self.million
+        return DIGITS_LATENCY + sizes.sets * sizes.candidates * each * self.million
 
     def sort(self) -> float:
         sizes = self.sizes
         if sizes.tuning.grouped:
             waves = ceil(sizes.sets / (2 * self.device.multiprocessors))
-            return LAUNCH + waves * (GROUP_LATENCY + GROUP_SWEEP * sizes.candidates / 1024)
-        return SORT_STEPS * LAUNCH + SORT_LATENCY + sizes.sets * sizes.candidates * SORT_ENTRY * self.million
+            return LAUNCH + waves * GROUP_SWEEP * sizes.candidates / 1024
+        lengths = LAUNCH if sizes.pad > 1 else 0.0
+        return lengths + max(SORT_LATENCY, SORT_START + self.padded * SORT_ENTRY * self.million)
 
     def pairs(self) -> float:
-        sizes, rates, total = self.sizes, self.rates, 0.0
+        sizes, rates, total, points = self.sizes, self.rates, 0.0, self.padded
+        row = self.device.multiprocessors * PAIR_BLOCKS[sizes.shape.curve.limbs] * PAIR_THREADS
         for k in range(sizes.tuning.pair_rounds):
-            sums = (sizes.sets * sizes.candidates + self.occupied * (sizes.pad - 1) / 2) / 2 ** (k + 1)
-            rows = sums / self.resident
+            points /= 2
+            rows = ceil(points / row)  # a last one that is not full takes as long
             tiles = max(1, round(rows / sizes.tuning.pair_run))
             exposed = 1 if tiles <= 2 else 1.5 / tiles  # inversions that no other block hides
             each = rates.pair_later if k else rates.pair_first
-            total += LAUNCH + sums * each * self.million + tiles * exposed * rates.inversion
-            total += 0.0 if rows > 8 else rates.affine_latency * 2  # too few rows to overlap anything
+            total += LAUNCH + rows * row * each * self.million + tiles * exposed * rates.inversion
         return total
 
     def accumulate(self) -> float:
-        sizes, rates = self.sizes, self.rates
+        sizes = self.sizes
         entries = self.listed / sizes.sets
         steps = ceil(entries / sizes.slices)
-        slices = sizes.sets * entries / steps  # that are not empty
-        time = LAUNCH + self.threads(entries / steps, steps, rates.affine_latency, rates.affine)
-        if sizes.slices == 1:
-            return time
-        span = sizes.candidates / sizes.pad / min(sizes.buckets, sizes.candidates) / steps
-        joined = sizes.sets * sizes.slices >= MANY_BORDERS
-        if joined:
-            time += LAUNCH + rates.join_latency + slices * rates.join * self.million
-        items, real = 2 * sizes.slices, not joined or span > 3
+        slices = entries / steps  # that are not empty
+        speed = self.rates.affine
+        if sizes.pad == 1 and self.table_bytes > NEAR_BYTES:
+            speed = Speed(speed.latency + FAR, speed.each)
+        time = LAUNCH + self.threads(slices, slices, steps, speed)
+        return time if sizes.slices == 1 else time + self.fixup(steps)
+
+    def fixup(self, slice_: int) -> float:
+        """Joins of the partial sums. A bucket over c borders between slices has 2 c of them."""
+        sizes, octet, time = self.sizes, self.rates.octet, 0.0
+        limit = JOINED_ITEMS // 2 if sizes.sets * sizes.slices >= MANY_BORDERS else 0  # borders, by one thread
+        spreads = [Spread.of(sizes, buckets, slice_) for _, buckets in self.kinds]
+        if limit:
+            most = min(limit, max(spread.most for spread in spreads))
+            time += LAUNCH + self.threads(sizes.slices, sizes.slices, 1 + most, self.rates.join)
+        blocks = divide_up(2 * sizes.slices, FIXUP_ITEMS)
+        busy, share, deep = 0.0, 0.0, 1.0
+        for (sets, buckets), spread in zip(self.kinds, spreads, strict=True):
+            runs = buckets * spread.beyond(limit)
+            slots = 2 * max(limit + 1, spread.most)
+            busy += sets * blocks * (1 - exp(-runs * (1 + slots / FIXUP_ITEMS) / blocks))
+            share = max(share, min(1.0, runs * slots / (2 * sizes.slices)))
+            if runs * sets > 0.5:
+                deep = max(deep, slots)
+        levels = (min(FIXUP_ITEMS, ceil(deep)) - 1).bit_length()
         while True:
-            blocks = divide_up(items, FIXUP_ITEMS)
-            steps = min(FIXUP_ITEMS, max(2.0, 2 * span)).__ceil__().bit_length()
-            time += LAUNCH + (steps * rates.octet_latency + 2 * rates.octet_latency if real else 2.0)
-            if real:
-                time += sizes.sets * items * rates.octet * (0.2 if joined else 4.0) * self.million
+            waves = max(min(1.0, busy), busy / (2 * self.device.multiprocessors))
+            time += IDLE_LAUNCH + waves * (2 + levels) * (1 + share) * octet.latency
             if blocks == 1:
                 return time
-            items, span = 2 * blocks, span / FIXUP_ITEMS * 2
+            items = 2 * blocks
+            blocks, busy, levels = divide_up(items, FIXUP_ITEMS), min(busy, sizes.sets), 1
+            share = share if 2 * items > FIXUP_ITEMS else 0.0  # else an octet has one slot
 
     def tree(self, blocks: int, lists: int, levels: int) -> float:
         """msm_reduce_tree or the tree of msm_reduce_last: rounds of 32 octets a block."""
         tasks = [(lists + k) << (levels - k - 1) for k in range(levels)]
-        rounds = sum(divide_up(count, TREE_OCTETS) for count in tasks)
-        return max(rounds * self.rates.octet_latency, blocks * sum(tasks) * self.rates.octet * self.million)
+        rounds, octet = sum(divide_up(count, TREE_OCTETS) for count in tasks), self.rates.octet
+        return both(rounds * octet.latency, blocks * sum(tasks) * octet.each * self.million)
 
     def reduce(self) -> float:
         sizes, rates, run = self.sizes, self.rates, self.sizes.tuning.run
         elements, lists, time = sizes.buckets // run, 1, 0.0
         if run > 1:
             lists = 2
-            time += LAUNCH + self.threads(self.reachable / run / sizes.sets, 2 * run, rates.full_latency, rates.full)
+            time += LAUNCH + self.threads(self.reachable / run / sizes.sets, elements, 2 * run, rates.full)
         for levels in tree_levels(sizes.shape.curve.limbs, lists, elements.bit_length() - 1):
             elements >>= levels
             time += LAUNCH + 4 + self.tree(sizes.sets * elements, lists, levels)
             lists += levels
         horner = lists - 1 - (run > 1)
         doublings = horner + run.bit_length() - 1
-        return time + horner * rates.octet_latency * 0.8 + doublings * rates.double_latency
+        return time + horner * rates.horner + doublings * rates.double
 
     def combine(self) -> float:
         sizes, rates = self.sizes, self.rates
-        chain = sizes.width * (sizes.groups - 1)
-        return LAUNCH + chain * rates.double_latency + (sizes.groups - 1) * rates.octet_latency * 0.8
+        doublings = min(sizes.bits, sizes.width * sizes.groups) - sizes.width
+        return LAUNCH + doublings * rates.double + (sizes.groups - 1) * rates.horner
 
     def cost(self) -> Cost:
         accumulate = self.pairs() + self.accumulate()
@@ -205,7 +277,7 @@ def estimate(shape: Shape, tuning: Tuning, device: DeviceShape) -> Cost:
 def slices(model: Model) -> list[int]:
     """Slice lengths that give every multiprocessor the same number of blocks, and short ones for short lists."""
     sizes, most = model.sizes, model.rates.resident // BLOCK
-    lengths = {4, 8} if model.listed < 16 * model.resident else set()
+    lengths = {4, 6, 8, 12} if model.listed < 16 * model.resident else set()
     for share in (1, 2, 3, most, 2 * most, 4 * most):
         blocks = max(1, share * model.device.multiprocessors // sizes.sets)  # of a set
         lengths.add(min(LONGEST_SLICE, max(4, divide_up(sizes.listed, blocks * BLOCK))))
@@ -222,8 +294,8 @@ def candidates(shape: Shape, device: DeviceShape) -> Iterator[Tuning]:
         kinds = []
         if sizes.buckets <= MAX_GROUPED_BUCKETS and sizes.candidates <= MAX_GROUPED_CANDIDATES:
             kinds.append((True, 0))
-        if sizes.candidates >= 1 << 13:
-            kinds += [(False, rounds) for rounds in (0, 2, 3)]
+        if sizes.sets * sizes.candidates >= LONG_LISTS:
+            kinds += [(False, rounds) for rounds in range(4)]
         for grouped, rounds in kinds or [(False, 0)]:
             model = Model(Sizes(shape, replace(base, grouped=grouped, pair_rounds=rounds)), device)
             runs = [run for run in (1, 4, 8, 16) if run == 1 or sizes.buckets >= 64 * run]

@@ -2,7 +2,7 @@
 //
 // The partial sums of a set are a list sorted by bucket, NONE where a slot is unused: slot 2t for a bucket begun before
 // slice t, slot 2t + 1 for one that goes on after it.
-// 1. msm_join: a bucket over few slices (`longest` slots), the common case by far, is summed by one thread, which marks
+// 1. msm_join: a bucket over few slices (JOINED_ITEMS slots), the common case by far, is summed by one thread, which marks
 //    its slots as joined.
 //    A mark leaves the bucket number readable, so a neighbour that looks at the slots meanwhile decides the same.
 // 2. msm_fixup: a block loads FIXUP_ITEMS slots and joins neighbours of one bucket pairwise in log steps, by octets. What is
@@ -11,11 +11,11 @@
 //
 // Cost: join 12M + 2S a border; fixup log2(FIXUP_ITEMS) octet additions deep a level, all levels together log2(slices).
 
-constexpr u32 JOINED = SIGN, FIXUP_OCTETS = 32, FIXUP_ITEMS = 2 * FIXUP_OCTETS;
+constexpr u32 JOINED = SIGN, FIXUP_OCTETS = 32, FIXUP_ITEMS = 2 * FIXUP_OCTETS, JOINED_ITEMS = 16;
 
 // grid (ceil(slices / 128), sets).
 extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
-    msm_join(const u32* partials, u32* owners, u32* buckets_out, u32 slices, u32 buckets, u32 longest) {
+    msm_join(const u32* partials, u32* owners, u32* buckets_out, u32 slices, u32 buckets) {
     await_previous();
     admit_next();
     u32 t = blockIdx.x * blockDim.x + threadIdx.x, set = blockIdx.y;
@@ -23,8 +23,8 @@ extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
     u32* mine = owners + u64(set) * slices * 2;
     u32 first = 2 * t + 1, last = first + 1, end = 2 * slices, bucket = mine[first];
     if (bucket == NONE || (mine[first - 1] | JOINED) == (bucket | JOINED)) return;  // nothing begins here
-    while (last < end && last - first <= longest && (mine[last] | JOINED) == (bucket | JOINED)) last++;
-    if (last - first > longest) return;
+    while (last < end && last - first <= JOINED_ITEMS && (mine[last] | JOINED) == (bucket | JOINED)) last++;
+    if (last - first > JOINED_ITEMS) return;
     const u32* from = partials + u64(set) * slices * (8 * curve::N);
     Xyzz sum = load_xyzz(from + u64(first) * (4 * curve::N));
     for (u32 item = first + 1; item < last; item++) {
