@@ -1,10 +1,10 @@
 """Time what docs/gpu-engine.md leaves open on the GPU at hand: plans and kernels, by phase, every sum checked.
 
     python tools/gpu_tune.py [--rows tried,large] [--curves bn254,bls12-377] [--sizes 2^10,2^20]
-                             [--repeats 5] [--seconds N] [--with pairs_lane=FILE.cuh]
+                             [--repeats 5] [--seconds N] [--with passes=FILE.cuh]
 
 A row is a plan: the cost model's, then one choice changed at a time; small sizes first. `--with` puts FILE.cuh in the
-place of one of the kernels' files, here msm/pairs_lane.cuh, and can be given several times. Groups of rows can be asked
+place of one of the kernels' files, here msm/passes.cuh, and can be given several times. Groups of rows can be asked
 for in processes of their own, since after a fault the device is lost to its process. Times are medians in microseconds:
 device events by phase, their sum, wall; and of the wall time what passes until the host waits for the device, and after
 it has waited. Scalars and bases are on the device. Each size also gets the model's plan launch by launch, an event
@@ -54,8 +54,8 @@ class Case(NamedTuple):
 
 CHANGES: dict[str, Change] = {
     "model": lambda t: t,
+    "tiles of 96": lambda t: replace(t, pair_run=96),
     "tiles of 48": lambda t: replace(t, pair_run=48),
-    "tiles of 24": lambda t: replace(t, pair_run=24),
     "a round more": lambda t: t if t.grouped else replace(t, pair_rounds=t.pair_rounds + 1),
     "a round fewer": lambda t: replace(t, pair_rounds=max(0, t.pair_rounds - 1)),
     "slices of half": lambda t: replace(t, slice=max(4, t.slice // 2)),
@@ -67,7 +67,7 @@ CHANGES: dict[str, Change] = {
     "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
 }
 # At 2^24 a row takes seconds: those that change what its long kernels do.
-LARGE = ("model", "tiles of 48", "tiles of 24", "a round more", "a round fewer", "a window more", "a window fewer")
+LARGE = ("model", "tiles of 96", "tiles of 48", "a round more", "a round fewer", "a window more", "a window fewer")
 ROWS: dict[str, dict[str, Change]] = {"tried": CHANGES, "large": {name: CHANGES[name] for name in LARGE}}
 
 
@@ -96,7 +96,7 @@ def tuned(change: Change) -> Iterator[list[Tuning]]:
 
 
 def with_texts(replaced: list[str]) -> tuple[str, ...]:
-    """`sources.SOURCES` with files on disk in the place of some, "pairs_lane=FILE.cuh"; ValueError if it cannot be."""
+    """`sources.SOURCES` with files on disk in the place of some, "passes=FILE.cuh"; ValueError if it cannot be."""
     files = list(sources.SOURCES)
     for words in replaced:
         name, _, file = words.partition("=")

@@ -40,9 +40,9 @@ def test_a_row_for_each_plan_that_differs(
     printed = capsys.readouterr()
     rows = [line.split(" | ") for line in printed.out.splitlines() if line.startswith("| ")]
     assert [(row[3], row[4]) for row in rows] == [
-        ("model", "sorted W2 R0 p96 s8 r1"),
-        ("a round more", "pairs W2 R1 p96 s8 r1"),
-        ("the other sort", "grouped W2 R0 p96 s8 r1"),
+        ("model", "sorted W2 R0 p192 s8 r1"),
+        ("a round more", "pairs W2 R1 p192 s8 r1"),
+        ("the other sort", "grouped W2 R0 p192 s8 r1"),
     ]
     assert all(float(cell.rstrip(" |")) >= 0 for row in rows for cell in row[5:])
     assert all(len(row) == 5 + len(gpu_tune.PHASES) + len(gpu_tune.HOST) for row in rows)
@@ -110,12 +110,12 @@ def test_another_text_takes_the_place_of_a_file(tmp_path: Path) -> None:
     mine.write_text("// mine\n")
     before = sources.kernel_source("bn254")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "SOURCES", gpu_tune.with_texts([f"pairs_lane={mine}"]))
+        patch.setattr(sources, "SOURCES", gpu_tune.with_texts([f"passes={mine}"]))
         after = sources.kernel_source("bn254")
-    theirs = (Path(sources.__file__).parent / "kernels/msm/pairs_lane.cuh").read_text()
+    theirs = (Path(sources.__file__).parent / "kernels/msm/passes.cuh").read_text()
     assert theirs in before
     assert after == before.replace(theirs, "// mine\n")
     assert gpu_tune.with_texts([]) == sources.SOURCES
-    for wrong in (f"pairs={tmp_path}", f"nothing={mine}", "pairs_lane=absent.cuh", "pairs_lane"):
+    for wrong in (f"pairs={tmp_path}", f"nothing={mine}", "passes=absent.cuh", "passes"):
         with pytest.raises(ValueError, match=re.escape(f"--with {wrong}: want NAME=FILE.cuh")):
             gpu_tune.with_texts([wrong])

@@ -89,7 +89,7 @@ class Tuning:
     run: int  # buckets a thread of msm_reduce_runs, a power of two; 1 skips that kernel
     grouped: bool  # group in one block a set, instead of the two-level sort
     pair_rounds: int = 0  # rounds of affine pair addition before the XYZZ accumulation
-    pair_run: int = 96  # sums a thread of a pair tile, about
+    pair_run: int = 192  # sums a thread of a pair tile, about
     sets_per_pass: int = 0  # sets worked on together; 0 means all. Fewer need less memory
 
 

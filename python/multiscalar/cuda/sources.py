@@ -14,7 +14,7 @@ SOURCES: Final = (
     "field/element", "field/inverse",
     "curve/points", "curve/octet",
     "msm/common", "msm/digits", "msm/group", "msm/tiles", "msm/partition",
-    "msm/table", "msm/accumulate", "msm/fixup", "msm/pairs", "msm/pairs_lane", "msm/rounds",
+    "msm/table", "msm/accumulate", "msm/fixup", "msm/pairs", "msm/passes", "msm/rounds",
     "msm/reduce", "msm/combine", "msm/convert",
 )  # fmt: skip
 KERNELS: Final = (

@@ -62,8 +62,8 @@ class Rates:
 
 
 RATES = {
-    8: Rates(512, Speed(4.6, 175), 165.0, 120.0, 22.0, Speed(6.5, 168), Speed(6.0, 275), Speed(1.8, 500), 1.34, 1.13),
-    12: Rates(384, Speed(9.4, 425), 310.0, 250.0, 60.0, Speed(14, 370), Speed(17, 600), Speed(3.7, 1200), 2.5, 2.03),
+    8: Rates(512, Speed(4.6, 175), 148.0, 127.0, 22.0, Speed(6.5, 168), Speed(6.0, 275), Speed(1.8, 500), 1.34, 1.13),
+    12: Rates(384, Speed(9.4, 425), 283.0, 259.0, 60.0, Speed(14, 370), Speed(17, 600), Speed(3.7, 1200), 2.5, 2.03),
 }
 FAR, NEAR_BYTES = 1.2, 24 << 20  # latency of an entry more when the table is larger than the near half of the L2 cache
 LAUNCH = 4.0  # a step of a graph: start, first instructions, drain

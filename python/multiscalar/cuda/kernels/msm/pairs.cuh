@@ -1,7 +1,7 @@
 // One pair of affine points: where its coordinates come from, which case it is, its sum once its denominator is inverted.
 //
 // Exceptional pairs (equal, opposite, one or both missing) are told apart by the same test before and after the inversion.
-// `rounds.cuh` says how many pairs share an inversion; pairs_lane.cuh reads them.
+// `passes.cuh` goes over the pairs of a tile, `rounds.cuh` over the tiles.
 //
 // Cost: 5M + 1S a sum with its share of an inversion, against 8M + 2S for an XYZZ addition.
 // Source: Montgomery's trick (Math. Comp. 1987); affine formulas.
@@ -11,39 +11,40 @@ constexpr u32 PAIR_THREADS = 128, PAIR_BLOCKS = curve::N == 8 ? 5 : 4;
 
 enum PairCase { PAIR_ADD, PAIR_DOUBLE, PAIR_LEFT, PAIR_RIGHT, PAIR_INFINITY };
 
-// Reads the coordinates of a pair of inputs: by table entries in the first round, from points later. A key is what has to
-// be known before the coordinates can be asked for.
-struct PairKey {
-    u32 v[2];
+// Where the coordinates of a pair of inputs are: by table entries in the first round, among points later. A key is what has to
+// be known before they can be asked for, and what is left to do to them then.
+struct __align__(8) PairKey {
+    u32 entry[2];
 };
 
 struct EntrySource {
     Table table;
-    const u32* list;
+    const PairKey* list;
 
-    __device__ __forceinline__ PairKey key(u32 i) const { return {{list[2 * i], list[2 * i + 1]}}; }
-    __device__ __forceinline__ Fe x(const PairKey& key, u32, u32 side) const {
-        u32 entry = key.v[side];
-        return entry == NONE ? fe_mark() : load_fe_line(table.at(entry));
+    __device__ __forceinline__ const PairKey* key_place(u32 i) const { return list + i; }
+    // Padding has record 0 read and marked.
+    __device__ __forceinline__ const u32* place(const PairKey& key, u32, u32 side, u32 axis) const {
+        u32 entry = key.entry[side];
+        return table.at(entry == NONE ? 0 : entry) + axis * curve::N;
     }
-    __device__ __forceinline__ Fe y(const PairKey& key, u32, u32 side) const {
-        u32 entry = key.v[side];
-        if (entry == NONE) return fe_zero();
-        Fe y = load_fe_line(table.at(entry) + curve::N);
-        return entry & SIGN ? neg(y) : y;
+    __device__ __forceinline__ Fe x(const PairKey& key, u32 side, Fe x) const {
+        if (key.entry[side] == NONE) x.v[curve::N - 1] = INFINITY_MARK;
+        return x;
+    }
+    __device__ __forceinline__ Fe y(const PairKey& key, u32 side, const Fe& y) const {
+        return key.entry[side] & SIGN ? neg(y) : y;
     }
 };
 
 struct PointSource {
     const u32 *xs, *ys;
 
-    __device__ __forceinline__ PairKey key(u32) const { return {{0, 0}}; }
-    __device__ __forceinline__ Fe x(const PairKey&, u32 i, u32 side) const {
-        return load_fe_line(xs + (2 * u64(i) + side) * curve::N);
+    __device__ __forceinline__ const PairKey* key_place(u32) const { return nullptr; }
+    __device__ __forceinline__ const u32* place(const PairKey&, u32 i, u32 side, u32 axis) const {
+        return (axis ? ys : xs) + (2 * u64(i) + side) * curve::N;
     }
-    __device__ __forceinline__ Fe y(const PairKey&, u32 i, u32 side) const {
-        return load_fe_line(ys + (2 * u64(i) + side) * curve::N);
-    }
+    __device__ __forceinline__ Fe x(const PairKey&, u32, const Fe& x) const { return x; }
+    __device__ __forceinline__ Fe y(const PairKey&, u32, const Fe& y) const { return y; }
 };
 
 // Classifies a pair. The y coordinates are asked for only when the x's agree.
@@ -85,26 +86,4 @@ static __device__ __forceinline__ Affine pair_sum(PairCase kind, Fe dx, const Fe
     sum.x = sub(sub(sqr(slope), load_x(0)), load_x(1));
     sum.y = sub(mul(slope, sub(load_x(0), sum.x)), load_y(0));
     return sum;
-}
-
-// Prefix products: scratch of this block, [run][N / 4][128] quads, so that a warp writes whole lines.
-static __device__ __forceinline__ void scratch_store(Quad* scratch, u32 k, const Fe& a) {
-#pragma unroll
-    for (int j = 0; j < curve::N / 4; j++) {
-        Quad q;
-#pragma unroll
-        for (int i = 0; i < 4; i++) q.v[i] = a.v[4 * j + i];
-        store_scratch(scratch + (k * (curve::N / 4) + j) * PAIR_THREADS + threadIdx.x, q);
-    }
-}
-
-static __device__ __forceinline__ Fe scratch_load(const Quad* scratch, u32 k) {
-    Fe a;
-#pragma unroll
-    for (int j = 0; j < curve::N / 4; j++) {
-        Quad q = load_scratch(scratch + (k * (curve::N / 4) + j) * PAIR_THREADS + threadIdx.x);
-#pragma unroll
-        for (int i = 0; i < 4; i++) a.v[4 * j + i] = q.v[i];
-    }
-    return a;
 }

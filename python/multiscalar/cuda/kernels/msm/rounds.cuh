@@ -46,7 +46,7 @@ static __device__ __forceinline__ void pairs_all(const MakeSource& make, const u
         rows += ((lengths[u64(set) * (buckets + 1)] >> shift) + PAIR_THREADS - 1) / PAIR_THREADS;
     u64 begin = rows * blockIdx.x / gridDim.x, end = rows * (blockIdx.x + 1) / gridDim.x;
     Quad* mine = scratch + u64(blockIdx.x) * (run * (curve::N / 4) * PAIR_THREADS);
-    u32 limit = run * (blockIdx.x * slots / gridDim.x % slots + 1) / slots;  // rows of the first tile
+    u32 limit = (run * (blockIdx.x * slots / gridDim.x % slots + 1) + slots - 1) / slots;  // rows of the first tile, not none
     u32 set = 0;
     u64 set_begin = 0;
     while (begin < end) {
@@ -61,9 +61,10 @@ static __device__ __forceinline__ void pairs_all(const MakeSource& make, const u
         limit = run;
         auto source = make(set);
         u32* xs = out + u64(set) * out_stride * (2 * curve::N);
-        Fe product = pairs_forward(source, first, length, height, mine, space);
-        Fe inverted = block_inverse(product, space.tree);
-        pairs_backward(source, xs, xs + u64(out_stride) * curve::N, first, length, height, mine, inverted, space);
+        PairTile<decltype(source)> tile = {source, first, length, height};
+        Fe inverted = block_inverse(pairs_forward(tile, mine), space.tree);
+        __syncthreads();  // the stage lies where the tree was read
+        pairs_backward(tile, xs, xs + u64(out_stride) * curve::N, mine, inverted, space.stage);
         begin += height;
         __syncthreads();
     }
@@ -75,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
                       u32 buckets, u32 sets, u32 run, u32 slots, u32 entry_stride, u32 out_stride) {
     await_previous();
     Table records = {table, coordinates};
-    pairs_all([&](u32 set) { return EntrySource{records, entries + u64(set) * entry_stride}; }, offsets, out,
+    pairs_all([&](u32 set) { return EntrySource{records, reinterpret_cast<const PairKey*>(entries + u64(set) * entry_stride)}; }, offsets, out,
               reinterpret_cast<Quad*>(scratch), buckets, sets, 1, run, slots, out_stride);
 }
 

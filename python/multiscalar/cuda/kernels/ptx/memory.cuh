@@ -30,37 +30,32 @@ static __device__ __forceinline__ void store_scratch(Quad* address, const Quad& 
                  : "memory");
 }
 
-// Copies of 16 bytes from global into shared memory that go on while the thread does something else. Copies between two
-// commits are a group; waiting leaves the `PENDING` newest groups in flight. What a wait has seen is the waiting thread's own
-// copies: lanes that read each other's need a barrier after it. Before sm_80 a copy is a load and a store.
+// Copies from global into shared memory that go on while the thread does something else; what a wait has seen is the waiting
+// thread's own copies. `copy_ahead` takes 16 or 8 bytes of read-only data through L1, where two halves of a sector meet;
+// `copy_scratch` takes 16 bytes that this kernel wrote, from L2.
 //
-// COPY_STAGES: groups worth having in flight, by the shared memory of a multiprocessor.
+// COPIES_AHEAD: a multiprocessor has the copies and the shared memory for a row of pairs of every resident block (164 KB and
+// more). Elsewhere pairs are loaded where they are needed.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000)
-constexpr u32 COPY_STAGES = 2;
+constexpr bool COPIES_AHEAD = true;
+#define COPY_ASYNC(TEXT, BYTES, SHARED, GLOBAL)                                                                                 \
+    asm volatile("cp.async." TEXT ".shared.global [%0], [%1], %2;" ::"r"(u32(__cvta_generic_to_shared(SHARED))), "l"(GLOBAL),   \
+                 "n"(BYTES)                                                                                                     \
+                 : "memory")
+static __device__ __forceinline__ void copies_arrived() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 #else
-constexpr u32 COPY_STAGES = 1;
+constexpr bool COPIES_AHEAD = false;
+#define COPY_ASYNC(TEXT, BYTES, SHARED, GLOBAL)
+static __device__ __forceinline__ void copies_arrived() {}
 #endif
 
-static __device__ __forceinline__ void copy_async(Quad* shared, const Quad* global) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(u32(__cvta_generic_to_shared(shared))), "l"(global)
-                 : "memory");
-#else
-    *shared = *global;
-#endif
+template <typename T>
+static __device__ __forceinline__ void copy_ahead(T* shared, const T* global) {
+    COPY_ASYNC("ca", sizeof(T), shared, global);
 }
 
-static __device__ __forceinline__ void copy_commit() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-template <u32 PENDING>
-static __device__ __forceinline__ void copy_wait() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-#endif
+static __device__ __forceinline__ void copy_scratch(Quad* shared, const Quad* global) {
+    COPY_ASYNC("cg", 16, shared, global);
 }
 
 // Whether a loop with a sum of four 8-limb coordinates and the next point on its way fits into 128 registers: it did with every
@@ -70,15 +65,6 @@ constexpr bool SUMS_FIT_REGISTERS = false;
 #else
 constexpr bool SUMS_FIT_REGISTERS = curve::N == 8;
 #endif
-
-// A 16-byte load from shared memory each time it is written down: what is read twice is not kept in registers between.
-static __device__ __forceinline__ Quad load_shared(const Quad* address) {
-    Quad q;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(q.v[0]), "=r"(q.v[1]), "=r"(q.v[2]), "=r"(q.v[3])
-                 : "r"(u32(__cvta_generic_to_shared(address))));
-    return q;
-}
 
 // Bits [shift, shift + 32) of the 64-bit value high:low, shift < 32.
 static __device__ __forceinline__ u32 funnel(u32 low, u32 high, u32 shift) {
