@@ -1,14 +1,15 @@
 """Time what docs/gpu-engine.md leaves open on the GPU at hand: plans and kernels, by phase, every sum checked.
 
     python tools/gpu_tune.py [--rows tried,large] [--curves bn254,bls12-377] [--sizes 2^10,2^20]
-                             [--repeats 5] [--seconds N] [--with passes=FILE.cuh]
+                             [--batch 64] [--precompute 12] [--repeats 5] [--seconds N] [--with passes=FILE.cuh]
 
 A row is a plan: the cost model's, then one choice changed at a time; small sizes first. `--with` puts FILE.cuh in the
 place of one of the kernels' files, here msm/passes.cuh, and can be given several times. Groups of rows can be asked
 for in processes of their own, since after a fault the device is lost to its process. Times are medians in microseconds:
 device events by phase, their sum, wall; and of the wall time what passes until the host waits for the device, and after
 it has waited. Scalars and bases are on the device. Each size also gets the model's plan launch by launch, an event
-after each. Exit code 1 if any sum was wrong, or a size could not be measured at all.
+after each. `--batch` sums so many vectors over the same bases at once, `--precompute` takes tables of so many parts,
+whose windows are fixed. Exit code 1 if any sum was wrong, or a size could not be measured at all.
 """
 
 from __future__ import annotations
@@ -48,8 +49,25 @@ class Case(NamedTuple):
     n: int
     text: str
     points: Any
-    scalars: Any
+    scalars: Any  # of all sums of a batch, one after the other
     repeats: int
+    batch: int = 1
+    parts: int | None = None  # of a precomputed table
+
+    @property
+    def size(self) -> str:
+        parts = f" in {self.parts} parts" if self.parts else ""
+        return f"{self.n} x {self.batch}{parts}" if self.batch > 1 else f"{self.n}{parts}"
+
+    def inputs(self) -> tuple[ms.Bases, Any, Any]:
+        """Bases and scalars on the device, and what comes out: lists for a batch."""
+        rows = [self.scalars[k * self.n : (k + 1) * self.n] for k in range(self.batch)]
+        expected, on_device = (
+            [self.curve.expected_sum(self.points, row) for row in rows],
+            [OnDevice(row.data) for row in rows],
+        )
+        bases = ms.Bases(self.points, backend="cuda", precompute=self.parts)
+        return (bases, on_device, expected) if self.batch > 1 else (bases, on_device[0], expected[0])
 
 
 CHANGES: dict[str, Change] = {
@@ -111,11 +129,12 @@ class WrongSumError(Exception):
     """The sum is not the expected one."""
 
 
-def measure(curve: ms.Curve, bases: Any, scalars: OnDevice, expected: ms.Point, repeats: int) -> dict[str, float]:
+def measure(case: Case, inputs: tuple[ms.Bases, Any, Any]) -> dict[str, float]:
     """Medians after two calls that make the plan and its graph."""
     rows: list[dict[str, float]] = []
-    with waits_noted(curve) as waits:
-        for k in range(repeats + 2):
+    bases, scalars, expected = inputs
+    with waits_noted(case.curve) as waits:
+        for k in range(case.repeats + 2):
             started = time.perf_counter_ns()
             result = bases.msm(scalars)
             ended = time.perf_counter_ns()
@@ -123,7 +142,8 @@ def measure(curve: ms.Curve, bases: Any, scalars: OnDevice, expected: ms.Point, 
                 raise WrongSumError("WRONG: the sum is not the expected one")
             if k < 2:
                 continue
-            phases = {name: spent / 1e3 for name, spent in result.run.phases_ns.items()}
+            run = (result[0] if case.batch > 1 else result).run
+            phases = {name: spent / 1e3 for name, spent in run.phases_ns.items()}
             begun, over = waits[-1]
             host = (sum(phases.values()), (ended - started) / 1e3, (begun - started) / 1e3, (ended - over) / 1e3)
             rows.append({**phases, **dict(zip(HOST, host, strict=True))})
@@ -181,38 +201,37 @@ def forget_plans(curve: ms.Curve) -> None:
 
 def table_of(case: Case, changes: dict[str, Change]) -> int:
     """Print a row for each change that makes another plan; returns how many sums were wrong."""
-    curve, n, text, repeats = case.curve, case.n, case.text, case.repeats
-    expected, on_device = curve.expected_sum(case.points, case.scalars), OnDevice(case.scalars.data)
-    bases = ms.Bases(case.points, backend="cuda")
+    curve, size, inputs = case.curve, case.size, case.inputs()
     seen: set[Tuning] = set()
     wrong = 0
     for name, change in changes.items():
+        if case.parts and "window" in name:
+            continue
         try:
             with tuned(change) as used:
                 forget_plans(curve)
-                row = measure(curve, bases, on_device, expected, repeats)
+                row = measure(case, inputs)
         except Exception as error:  # a plan that cannot be, a driver that refuses it: the next row may do
-            print(f"{curve.name}, {n}, {name}: {words_of(error)}", file=sys.stderr)
+            print(f"{curve.name}, {size}, {name}: {words_of(error)}", file=sys.stderr)
             wrong += isinstance(error, WrongSumError)
             continue
         if used[-1] in seen:
             continue
         seen.add(used[-1])
         cells = " | ".join(f"{row[key]:.0f}" for key in (*PHASES, *HOST))
-        print(f"| {curve.name} | {n} | {text} | {name} | {describe(used[-1])} | {cells} |", flush=True)
+        print(f"| {curve.name} | {size} | {case.text} | {name} | {describe(used[-1])} | {cells} |", flush=True)
     return wrong
 
 
 def launches_of(case: Case) -> int:
     """Print what each launch of the model's plan takes; no sum was wrong, or it raises."""
-    curve, expected = case.curve, case.curve.expected_sum(case.points, case.scalars)
-    bases, on_device = ms.Bases(case.points, backend="cuda"), OnDevice(case.scalars.data)
+    inputs = case.inputs()
     with launch_by_launch():
-        forget_plans(curve)
-        row = measure(curve, bases, on_device, expected, case.repeats)
-        forget_plans(curve)
+        forget_plans(case.curve)
+        row = measure(case, inputs)
+        forget_plans(case.curve)
     for launch in [key for key in row if key not in HOST]:
-        print(f"{curve.name}, {case.n}, {case.text}: {row[launch]:7.1f}  {launch}", flush=True)
+        print(f"{case.curve.name}, {case.size}, {case.text}: {row[launch]:7.1f}  {launch}", flush=True)
     return 0
 
 
@@ -221,7 +240,7 @@ def attempt(case: Case, work: Callable[[], int]) -> int:
     try:
         return work()
     except Exception as error:
-        print(f"{case.curve.name}, {case.n}: {words_of(error)}", file=sys.stderr)
+        print(f"{case.curve.name}, {case.size}: {words_of(error)}", file=sys.stderr)
         return 1
 
 
@@ -239,6 +258,8 @@ def main() -> int:
     parser.add_argument("--rows", default=",".join(ROWS), help="groups of rows, with commas")
     parser.add_argument("--curves", default="bn254,bls12-377")
     parser.add_argument("--sizes", default="2^10,2^13,2^16,2^20,2^24")
+    parser.add_argument("--batch", type=int, default=1, help="sums at once, over the same bases")
+    parser.add_argument("--precompute", type=int, help="parts of the tables")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing new after so long")
     parser.add_argument("--with", dest="texts", action="append", default=[], metavar="NAME=FILE.cuh")
@@ -261,14 +282,15 @@ def main() -> int:
     cases, wrong = [], 0
     for name in curves:
         curve = ms.curve(name)
-        points, scalars = curve.known_points(max(sizes), seed=1), curve.random_scalars(max(sizes), seed=2)
+        batch, parts = arguments.batch, arguments.precompute
+        points, scalars = curve.known_points(max(sizes), seed=1), curve.random_scalars(batch * max(sizes), seed=2)
         for n in sizes:
-            repeats = arguments.repeats * (5 if n <= QUICK else 1)
-            cases.append(Case(curve, n, text, points[:n], scalars[:n], repeats))
+            repeats = arguments.repeats * (5 if n * batch <= QUICK else 1)
+            cases.append(Case(curve, n, text, points[:n], scalars[: n * batch], repeats, batch, parts))
     for group in arguments.rows.split(","):
         for case in sorted(cases, key=lambda case: case.n):
             if time.monotonic() - started > arguments.seconds:
-                print(f"{case.curve.name}, {case.n}: not begun, out of time", file=sys.stderr)
+                print(f"{case.curve.name}, {case.size}: not begun, out of time", file=sys.stderr)
                 continue
             wrong += attempt(case, partial(table_of, case, ROWS[group]))
             if group in ("tried", "large"):

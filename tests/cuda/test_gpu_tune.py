@@ -54,6 +54,31 @@ def test_a_row_for_each_plan_that_differs(
     assert kernels.count("msm_bucket_scatter") == 1
 
 
+@pytest.mark.parametrize(("batch", "parts", "size"), [(3, None, "9 x 3"), (1, 2, "9 in 2 parts")])
+def test_batches_and_precomputed_tables_have_rows(
+    shim: Attach,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    batch: int,
+    parts: int | None,
+    size: str,
+) -> None:
+    """Every sum of a batch is checked; the windows of a precomputed table stay what it was made for."""
+    shim()
+    monkeypatch.setattr(gpu_tune, "OnDevice", lambda data: data)
+    curve = ms.curve("bn254")
+    points, scalars = (
+        curve.known_points(9, seed=1),
+        curve.random_scalars(9 * batch, seed=2, shape="uint8" if not parts else "uniform"),
+    )
+    case = gpu_tune.Case(curve, 9, "package", points, scalars, 1, batch, parts)
+    changes = {name: gpu_tune.CHANGES[name] for name in ("model", "a window more")}
+    assert gpu_tune.table_of(case, changes) == 0
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert [row[1] for row in rows] == [size] * (1 if parts else 2)
+    assert [row[3] for row in rows] == list(changes)[: len(rows)]
+
+
 def test_a_wrong_sum_is_counted_and_the_next_row_comes(
     shim: Attach, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
