@@ -7,10 +7,10 @@ package must be importable. Stages, in this order unless chosen; each stands for
 takes nothing along:
 
     compile     the kernels of all curves side by side, cold, then from the cache
-    native      the conformance suite on the GPU, and the GPU's own tests
+    native      the conformance suite on the GPU beside the sanitizers, and the GPU's own tests
     table       lab records: three curves, three scopes, 2^10 to 2^24 (table.jsonl)
     figures     benchmarks/gpu_figures.py: what a record has no row for (figures.jsonl)
-    sanitize    compute-sanitizer memcheck, racecheck, synccheck on every kernel, one curve per limb width
+    sanitize    compute-sanitizer memcheck, racecheck, synccheck on every kernel, a curve per limb width (in native too)
     tune        plans side by side, tools/gpu_tune.py (tune.md; not by default)
     profile     ncu on the heavy kernels at 2^20 and 2^24, share of the multiplier's pipe (profile.csv; not by default)
 
@@ -229,33 +229,37 @@ def figures(session: Session) -> None:
 
 
 def native(session: Session) -> None:
-    """Each file of the suite in a process of its own; those that watch memory run alone, after the others."""
+    """Each file of the suite and each sanitizer in a process of its own, all at once: most of their time is the host's.
+    Those that watch memory run alone, after the others.
+    """
     pytest = [PYTHON, "-X", "faulthandler", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=-ra"]
     suite = sorted(path.name for path in (ROOT / "tests/conformance").glob("test_*.py"))
 
-    def one(name: str, *words: str, limit: float = 110.0) -> Callable[[], int]:
+    def one(name: str, *words: str, limit: float = 150.0) -> Callable[[], int]:
         return lambda: session.run("native", name, [*pytest, *words], limit)
 
-    session.side_by_side(
-        [one(f"conformance-{name[5:-3]}", "-k", "cuda", f"tests/conformance/{name}") for name in suite]
-    )
-    one("steady", "tests/cuda/native/test_steady.py", limit=150)()
+    conformance = [one(f"conformance-{name[5:-3]}", "-k", "cuda", f"tests/conformance/{name}") for name in suite]
+    session.side_by_side([*conformance, *sanitizers(session)])
+    one("steady", "tests/cuda/native/test_steady.py")()
     one("alone", "tests/cuda/native/test_alone.py", limit=240)()
 
 
-def sanitize(session: Session) -> None:
-    """All six at once: each is slow for itself and leaves most of the GPU idle."""
+def sanitizers(session: Session) -> list[Callable[[], int]]:
+    """Each tool on each limb width; slow for itself, it leaves most of the GPU idle."""
     # Asking whether host memory is page-locked is answered by an error code for ordinary memory: not a fault.
     tool = ["compute-sanitizer", "--report-api-errors", "no", "--error-exitcode", "9", "--tool"]
-    session.side_by_side(
-        [
-            lambda kind=kind, curve=curve: session.run(
-                "sanitize", f"{kind}-{curve}", [*tool, kind, PYTHON, "-c", SANITIZED, curve], 110
-            )
-            for kind in ("memcheck", "racecheck", "synccheck")
-            for curve in ("bn254", "bls12-377")
-        ]
-    )
+    return [
+        lambda kind=kind, curve=curve: session.run(
+            "sanitize", f"{kind}-{curve}", [*tool, kind, PYTHON, "-c", SANITIZED, curve], 150
+        )
+        for kind in ("memcheck", "racecheck", "synccheck")
+        for curve in ("bn254", "bls12-377")
+    ]
+
+
+def sanitize(session: Session) -> None:
+    """The sanitizers alone."""
+    session.side_by_side(sanitizers(session))
 
 
 def tune(session: Session) -> None:
@@ -311,7 +315,7 @@ STAGES: dict[str, Callable[[Session], None]] = {
     "tune": tune,
     "profile": profile,
 }
-USUAL = ("compile", "native", "table", "figures", "sanitize")
+USUAL = ("compile", "native", "table", "figures")
 
 
 def perform(session: Session, stages: Sequence[str], known: dict[str, Callable[[Session], None]] = STAGES) -> int:

@@ -126,6 +126,7 @@ def _children(method: str) -> list[tuple[str, object]]:
 
 def children() -> None:
     """A forked child gets an error for the GPU and an answer from the CPU; a spawned one gets both answers."""
+    faulthandler.cancel_dump_traceback_later()  # a forked child has no such thread, and would wait for its end for ever
     points, scalars, expected = inputs("bn254", 100)
     assert ms.msm(points, scalars, backend="cuda") == expected
     (cpu, right), (cuda, words) = _children("fork")
