@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
@@ -265,6 +266,17 @@ def test_batches_of_unequal_lengths(path: str, own: bool) -> None:
     for k, length in enumerate(lengths):
         first = k * n if own else 0
         mine = oracle.Bases(known.facts, known.logs[first : first + length], [])
+        assert sums[k] == mine.expected(scalars[k * n : k * n + length])
+
+
+def test_pairs_of_more_sets_than_a_block_has_threads() -> None:
+    """172 sets, 43 of them empty: each block finds where its share begins."""
+    name, n, lengths = "bn254", 21, [21, 0, 3, 20]
+    known, scalars = bases(name, n), uniform(name, n * len(lengths), 8)
+    tuning = replace(PATHS["pairs"][0], sets_per_pass=0)
+    sums, _ = compute(name, known.raw(), oracle.words(scalars, 8), tuning, batch=len(lengths), lengths=lengths)
+    for k, length in enumerate(lengths):
+        mine = oracle.Bases(known.facts, known.logs[:length], [])
         assert sums[k] == mine.expected(scalars[k * n : k * n + length])
 
 

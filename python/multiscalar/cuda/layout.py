@@ -153,9 +153,10 @@ def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref
         stride = sizes.entries >> (k + 1)
         target = Ref("points_even" if k % 2 == 0 else "points_odd")
         layout.need(target.buffer, count * stride * point + 2 * PAIR_THREADS * point)  # rows are read whole
-        share = divide_up(count * divide_up(stride, PAIR_THREADS), grid)  # rows of a block
-        tiles = max(1, round(share / tuning.pair_run))
-        run, slots = divide_up(share, tiles), resident if tiles > 2 else 1
+        rows = divide_up(stride, PAIR_THREADS)  # of a set; no tile goes over two
+        share = divide_up(count * rows, grid)  # of a block
+        run = min(rows, divide_up(share, max(1, round(share / tuning.pair_run))))
+        slots = resident if share > 2 * run else 1
         layout.need("prefixes", grid * run * PAIR_THREADS * shape.curve.coordinate_bytes)
         arguments: tuple[Argument, ...]
         if k == 0:

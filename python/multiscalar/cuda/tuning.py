@@ -190,15 +190,16 @@ class Model:
         return lengths + max(SORT_LATENCY, SORT_START + self.padded * SORT_ENTRY * self.million)
 
     def pairs(self) -> float:
-        sizes, rates, total, points = self.sizes, self.rates, 0.0, self.padded
-        row = self.device.multiprocessors * PAIR_BLOCKS[sizes.shape.curve.limbs] * PAIR_THREADS
+        sizes, rates, total, points = self.sizes, self.rates, 0.0, self.padded / self.sizes.sets
+        grid = self.device.multiprocessors * PAIR_BLOCKS[sizes.shape.curve.limbs]
         for k in range(sizes.tuning.pair_rounds):
             points /= 2
-            rows = ceil(points / row)  # a last one that is not full takes as long
-            tiles = max(1, round(rows / sizes.tuning.pair_run))
-            exposed = 1 if tiles <= 2 else 1.5 / tiles  # inversions that no other block hides
+            rows = ceil(points / PAIR_THREADS)  # of a set; one that is not full takes as long
+            share = ceil(sizes.sets * rows / grid)  # of a block
+            tiles = max(1, round(share / sizes.tuning.pair_run), share / rows)  # no tile goes over two sets
+            exposed = tiles if tiles <= 2 else 1.5  # inversions that no other block hides
             each = rates.pair_later if k else rates.pair_first
-            total += LAUNCH + rows * row * each * self.million + tiles * exposed * rates.inversion
+            total += LAUNCH + share * grid * PAIR_THREADS * each * self.million + exposed * rates.inversion
         return total
 
     def accumulate(self) -> float:

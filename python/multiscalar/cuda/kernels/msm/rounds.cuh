@@ -34,21 +34,42 @@ static __device__ __forceinline__ Fe block_inverse(const Fe& value, Fe* tree) {
     return tree[PAIR_THREADS + t];
 }
 
+// Where a block begins: rows of 128 sums, counted over all sets.
+struct PairShare {
+    u64 begin, end, set_begin;
+    u32 set;
+};
+
+// A batch has thousands of sets, a walk of as many reads one after the other: instead every thread counts the rows of some of
+// them, and a scan tells where each begins. `lengths`: of set s at lengths[s (buckets + 1)]. All threads call.
+static __device__ __forceinline__ PairShare pair_share(const u32* lengths, u32 buckets, u32 sets, u32 shift) {
+    __shared__ u32 scratch[33], place[2];
+    auto rows_of = [&](u32 set) {
+        return ((lengths[u64(set) * (buckets + 1)] >> shift) + PAIR_THREADS - 1) / PAIR_THREADS;
+    };
+    u32 each = (sets + PAIR_THREADS - 1) / PAIR_THREADS, set = threadIdx.x * each, mine = 0, all;
+    for (u32 s = set; s < set + each && s < sets; s++) mine += rows_of(s);
+    u32 before = block_scan(mine, scratch, all);
+    PairShare share = {u64(all) * blockIdx.x / gridDim.x, u64(all) * (blockIdx.x + 1) / gridDim.x, 0, 0};
+    if (before <= share.begin && share.begin < before + mine) {
+        for (u32 rows; share.begin >= before + (rows = rows_of(set)); set++) before += rows;
+        place[0] = set, place[1] = before;
+    }
+    __syncthreads();
+    share.set = place[0], share.set_begin = place[1];  // of no meaning to a block that has nothing to do
+    return share;
+}
+
 // The block's share of the sums of all sets, tile by tile. `shift`: pair rounds up to and with this one, so a set has
 // offsets[buckets] >> shift sums; `slots`: blocks of a multiprocessor, for the stagger.
 template <typename MakeSource>
 static __device__ __forceinline__ void pairs_all(const MakeSource& make, const u32* offsets, u32* out, Quad* scratch,
                                                  u32 buckets, u32 sets, u32 shift, u32 run, u32 slots, u32 out_stride) {
     __shared__ PairSpace space;
-    const u32* lengths = offsets + buckets;  // of set s at lengths[s (buckets + 1)]
-    u64 rows = 0;                            // of 128 sums
-    for (u32 set = 0; set < sets; set++)
-        rows += ((lengths[u64(set) * (buckets + 1)] >> shift) + PAIR_THREADS - 1) / PAIR_THREADS;
-    u64 begin = rows * blockIdx.x / gridDim.x, end = rows * (blockIdx.x + 1) / gridDim.x;
+    const u32* lengths = offsets + buckets;
+    auto [begin, end, set_begin, set] = pair_share(lengths, buckets, sets, shift);
     Quad* mine = scratch + u64(blockIdx.x) * (run * (curve::N / 4) * PAIR_THREADS);
     u32 limit = (run * (blockIdx.x * slots / gridDim.x % slots + 1) + slots - 1) / slots;  // rows of the first tile, not none
-    u32 set = 0;
-    u64 set_begin = 0;
     while (begin < end) {
         u32 length = lengths[u64(set) * (buckets + 1)] >> shift;
         u64 set_end = set_begin + (length + PAIR_THREADS - 1) / PAIR_THREADS;
