@@ -7,6 +7,7 @@ entries and slices that makes. Everything else, buffers and launches, is built f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 SHARED_BYTES: Final = 48 * 1024  # of a block, without opting in to more
@@ -54,19 +55,19 @@ class Shape:
     factor: int = 1  # parts of the table: part j holds 2^(j shift) times the bases
     endomorphism: bool = False  # table records have both forms, (x, y) and (beta x, y)
 
-    @property
+    @cached_property
     def table_points(self) -> int:
         return self.points or (self.n * self.batch if self.own_bases else self.n)
 
-    @property
+    @cached_property
     def coordinates(self) -> int:
         return 4 if self.endomorphism else 2
 
-    @property
+    @cached_property
     def glv(self) -> bool:
         return self.endomorphism and self.subgroup and self.scalar_bytes == 32 and self.factor == 1
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Bits that the windows must cover: one more than a scalar's, so that the top digit has room for a carry."""
         if self.scalar_bytes < 32:
@@ -75,7 +76,7 @@ class Shape:
             return self.curve.glv_bits + 1
         return self.curve.order_bits + (0 if self.subgroup else 1)
 
-    @property
+    @cached_property
     def halves(self) -> int:
         return 2 if self.glv else 1
 
@@ -95,71 +96,71 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Counts that follow from shape and tuning."""
+    """Counts that follow from shape and tuning; each is worked out once, since the cost model asks often."""
 
     shape: Shape
     tuning: Tuning
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """With precomputed parts all windows must be of one width, since a part's shift is a number of windows."""
         exact = self.shape.bits
         return self.tuning.windows * divide_up(exact, self.tuning.windows) if self.shape.factor > 1 else exact
 
-    @property
+    @cached_property
     def width(self) -> int:
         return divide_up(self.bits, self.tuning.windows)
 
-    @property
+    @cached_property
     def buckets(self) -> int:
         return 1 << (self.width - 1)
 
-    @property
+    @cached_property
     def groups(self) -> int:
         """Sets of one MSM: windows that share buckets count once."""
         return divide_up(self.tuning.windows, self.shape.factor)
 
-    @property
+    @cached_property
     def shift(self) -> int:
         """Part j of the table holds 2^(j shift) times the bases."""
         return self.width * self.groups
 
-    @property
+    @cached_property
     def sets(self) -> int:
         return self.groups * self.shape.batch
 
-    @property
+    @cached_property
     def candidates(self) -> int:
         """Entries of a set, zero digits included: the stride of digits."""
         return self.shape.factor * self.shape.halves * self.shape.n
 
-    @property
+    @cached_property
     def pad(self) -> int:
         return 1 << self.tuning.pair_rounds
 
-    @property
+    @cached_property
     def entries(self) -> int:
         """Capacity of a grouped list, padding of buckets included."""
         return divide_up(self.candidates + self.buckets * (self.pad - 1), self.pad) * self.pad
 
-    @property
+    @cached_property
     def listed(self) -> int:
         """Capacity of the list that is accumulated."""
         return self.entries >> self.tuning.pair_rounds
 
-    @property
+    @cached_property
     def low_bits(self) -> int:
         """Digit bits that the second level of the sort tells apart."""
         return self.width // 2
 
-    @property
+    @cached_property
     def bins(self) -> int:
         return self.buckets >> self.low_bits
 
-    @property
+    @cached_property
     def slices(self) -> int:
         return max(1, divide_up(self.listed, self.tuning.slice))
 
-    @property
+    @cached_property
     def sets_per_pass(self) -> int:
         return min(self.sets, self.tuning.sets_per_pass or self.sets)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, erfc, exp, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .layout import (
     FIXUP_ITEMS,
@@ -33,6 +33,7 @@ MEASURED_MULTIPROCESSORS = 132
 MAX_WIDTH = 22  # buckets of a set: at most MAX_BINS bins of MAX_BIN_BUCKETS
 MAX_GROUPED_CANDIDATES = 1 << 16  # beyond, the sort is always better than one block a set
 LONGEST_SLICE = 136  # longer ones save few borders and leave the last blocks longer alone
+MAX_ROUNDS = 4  # of pair addition: the padding doubles with each
 LONG_LISTS = 1 << 17  # entries of all sets; below, neither the two-level sort nor pairs pay
 BLOCK = 128  # threads of the heavy kernels
 TREE_OCTETS = 32
@@ -121,6 +122,10 @@ class Model:
 
     sizes: Sizes
     device: DeviceShape
+
+    def change(self, **choices: Any) -> Model:
+        """The same with other choices."""
+        return Model(Sizes(self.sizes.shape, replace(self.sizes.tuning, **choices)), self.device)
 
     @property
     def rates(self) -> Rates:
@@ -285,8 +290,8 @@ def slices(model: Model) -> list[int]:
     return sorted(lengths)
 
 
-def candidates(shape: Shape, device: DeviceShape) -> Iterator[Tuning]:
-    """Tunings worth an estimate."""
+def drafts(shape: Shape, device: DeviceShape) -> Iterator[Model]:
+    """Windows, sort and rounds worth an estimate."""
     for width in range(2, MAX_WIDTH + 1):
         base = Tuning(windows=divide_up(shape.bits, width), slice=1, run=1, grouped=True)
         sizes = Sizes(shape, base)
@@ -296,16 +301,22 @@ def candidates(shape: Shape, device: DeviceShape) -> Iterator[Tuning]:
         if sizes.buckets <= MAX_GROUPED_BUCKETS and sizes.candidates <= MAX_GROUPED_CANDIDATES:
             kinds.append((True, 0))
         if sizes.sets * sizes.candidates >= LONG_LISTS:
-            kinds += [(False, rounds) for rounds in range(4)]
+            kinds += [(False, rounds) for rounds in range(MAX_ROUNDS + 1)]
         for grouped, rounds in kinds or [(False, 0)]:
-            model = Model(Sizes(shape, replace(base, grouped=grouped, pair_rounds=rounds)), device)
-            runs = [run for run in (1, 4, 8, 16) if run == 1 or sizes.buckets >= 64 * run]
-            for length in slices(model):
-                for run in runs:
-                    yield replace(model.sizes.tuning, slice=length, run=run)
+            yield Model(Sizes(shape, replace(base, grouped=grouped, pair_rounds=rounds)), device)
+
+
+def completed(draft: Model) -> Model:
+    """The draft with its best slice, which concerns accumulation alone, and its best run, which the reduction does."""
+    buckets = draft.sizes.buckets
+    lengths = [draft.change(slice=length) for length in slices(draft)]
+    runs = [draft.change(run=run) for run in (1, 4, 8, 16) if run == 1 or buckets >= 64 * run]
+    slice_, run = min(lengths, key=Model.accumulate), min(runs, key=Model.reduce)
+    return draft.change(slice=slice_.sizes.tuning.slice, run=run.sizes.tuning.run)
 
 
 @lru_cache(maxsize=256)
 def tune(shape: Shape, device: DeviceShape) -> Tuning:
     """The tuning with the least estimated time."""
-    return min(candidates(shape, device), key=lambda tuning: estimate(shape, tuning, device).total)
+    models = [completed(draft) for draft in drafts(shape, device)]
+    return min(models, key=lambda model: model.cost().total).sizes.tuning
