@@ -134,8 +134,11 @@ class Lane:
         places: dict[str, int],
         slot: int = 0,
         chunks: Sequence[Chunk] = (),
+        apart: bool = False,
     ) -> Planned:
-        """The plan of `layout` at `places`, its answer in `slot`. It is the caller's to keep."""
+        """The plan of `layout` at `places`, its answer in `slot`; `apart` for points that come while it sorts. It is
+        the caller's to keep.
+        """
         width = STATUS_BYTES + layout.buffers["result"]
         assert slot == 0 or (slot < ANSWERS and width <= ANSWER_BYTES), "a batch has no parts"
         self._reserve_answers(width)
@@ -147,7 +150,7 @@ class Lane:
         def address(ref: Ref) -> int:
             return places[ref.buffer] + ref.offset
 
-        plan = Plan(self.runtime, module, layout, address, chunks)
+        plan = Plan(self.runtime, module, layout, address, chunks, apart)
         sizes = Sizes(layout.shape, layout.tuning)
         return Planned(plan, places, answer, path_of(layout.tuning), sizes.width, key)
 

@@ -177,6 +177,7 @@ class _Call:
                 source = source._replace(pointer=scalars.pointer)
         work = Work(self._vectors, [scalars], part.first, False, _POSITIONS)
         copied = start(self._kernels, work, source, part.planned, stream)
+        part.planned.plan.sort(stream)
         if part.convert is not None:
             place = points.pointer if points.data is None else lane.staging.points(points)
             part.convert.move("points", place)
@@ -265,7 +266,7 @@ class _Call:
                 mine = {name: places[f"scratch {k % TURNS}"] + offset for name, offset in offsets.items()}
                 mine |= {"table": table, "scalars": places["scalars"] + first * scalars.item_bytes}
                 arriving = chunks(shape, DIGITS_BLOCK) if source.inbox and scalars.data is not None else []
-                planned = lane.plan((), self._kernels.module, layout, mine, k, arriving)
+                planned = lane.plan((), self._kernels.module, layout, mine, k, arriving, apart=True)
                 raw = (places[f"raw {k}"] if shape.endomorphism else table) if sent else 0
                 course.parts.append(self._part(first, shape, planned, points, raw, k % TURNS))
                 first += shape.n
@@ -298,7 +299,7 @@ class _Call:
 
 def _phases(course: Course) -> list[dict[str, int]]:
     """Device time of each part by phase. Where parts overlap each gets its share of the time from first to last."""
-    spent = [part.planned.plan.phases_ns(part.arrivals[-1].arrived if part.arrivals else None) for part in course.parts]
+    spent = [part.planned.plan.phases_ns() for part in course.parts]
     if course.in_turns:
         whole = max(part.planned.plan.ended_ns(course.begun) for part in course.parts)
         share = min(1.0, whole / max(1, sum(sum(one.values()) for one in spent)))
