@@ -111,7 +111,7 @@ class DeviceBases:
         """Host scalars through the inbox; in two parts, if work on the first hides the way of the second's scalars."""
         terms = 0
         if len(work.operands) == 1:
-            shape = self._shape(work, work.n, False)
+            shape = self._shape(work, work.n, False, source)
             terms = first_part(shape, self._kernels.device_shape, self._windows(shape, options), options.path)
         if terms:
             head, rest = work.split(terms)
@@ -133,11 +133,11 @@ class DeviceBases:
         uneven = batch > 1 and any(operand.count != n for operand in operands)
         key = (
             self._identity, work.first, n, batch, work.own_bases, one.item_bytes, one.montgomery, uneven,
-            one.data is None, source.inbox, source.offset, source.slot, options.window, options.path,
+            one.data is None, source.inbox, source.offset, source.slot, source.rows, options.window, options.path,
         )  # fmt: skip
         return self._lane.known(key) or self._new_plan(key, work, n, uneven, source, options)
 
-    def _shape(self, work: Work, n: int, uneven: bool) -> Shape:
+    def _shape(self, work: Work, n: int, uneven: bool, source: Source) -> Shape:
         facts, one = self._table.facts, work.operands[0]
         return Shape(
             curve=self._kernels.curve_shape,
@@ -149,6 +149,7 @@ class DeviceBases:
             montgomery=one.montgomery,
             subgroup=facts.subgroup,
             lengths=uneven,
+            rows=source.rows,
             factor=facts.factor if one.item_bytes == FULL_BYTES else 1,  # few windows: the first part is all they need
             endomorphism=facts.endomorphism,
         )
@@ -162,7 +163,7 @@ class DeviceBases:
         self, key: Hashable, work: Work, n: int, uneven: bool, source: Source, options: MsmOptions
     ) -> Planned:
         """Lay the call out, with as many windows at a time as there is memory for."""
-        device, shape = self._kernels.device_shape, self._shape(work, n, uneven)
+        device, shape = self._kernels.device_shape, self._shape(work, n, uneven, source)
         outside = {"table": self._table.pointer + work.first * self._table.record_bytes}
         parts: list[Chunk] = chunks(shape, DIGITS_BLOCK) if source.inbox and work.operands[0].data is not None else []
         tuning: Tuning | None = tune(shape, device, windows=self._windows(shape, options), path=options.path)

@@ -14,7 +14,7 @@ from typing import Final
 from .shape import SHARED_BYTES, DeviceShape, Shape, Sizes, Tuning, divide_up
 from .steps import STATUS_WORDS, Argument, Fill, Launch, Layout, Ref
 
-SCALAR_MONTGOMERY, SCALAR_NEGATE, SCALAR_GLV = 1, 2, 4
+SCALAR_MONTGOMERY, SCALAR_NEGATE, SCALAR_GLV, SCALAR_ROWS = 1, 2, 4, 8
 MAX_TABLE_POINTS: Final = (1 << 30) - 1  # an entry has 30 bits for the index; all ones is NONE
 
 PAIR_THREADS = 128
@@ -68,6 +68,7 @@ def _digits(layout: Layout, sizes: Sizes) -> None:
     flags = SCALAR_MONTGOMERY if shape.montgomery else 0
     if shape.scalar_bytes == 32:
         flags |= SCALAR_GLV if shape.glv else SCALAR_NEGATE if shape.subgroup else 0
+    flags |= SCALAR_ROWS if shape.rows else 0
     layout.steps.append(
         Launch(
             "msm_digits", (divide_up(shape.n, 128), shape.batch), 128,

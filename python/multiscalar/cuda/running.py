@@ -19,14 +19,15 @@ from .work import Work
 
 
 class Source(NamedTuple):
-    """Where the kernels read the scalars of a piece of work: on the device as they lie, or in the inbox, or, where both
-    numbers are 0, on the host in place.
+    """Where the kernels read the scalars of a piece of work: on the device as they lie, in one stretch or row by row,
+    or in the inbox, or, where none of these is said, on the host in place.
     """
 
     pointer: int  # on the device
     inbox: int  # bytes of the inbox, for all pieces of the call
     offset: int = 0  # of this piece
     slot: int = 0  # for its answer
+    rows: bool = False  # on the device, each vector where it is
 
 
 class Task(NamedTuple):
@@ -43,12 +44,11 @@ def source_of(operands: list[Operand], n: int) -> Source:
     size = stride * len(operands)
     if first.data is not None:
         return Source(0, size if size > IN_PLACE_BYTES else 0)
+    if any(one.pointer % ALIGNMENT for one in operands):
+        return Source(0, size)
     pointer = first.pointer
-    direct = pointer % ALIGNMENT == 0 and (
-        len(operands) == 1
-        or all(one.pointer == pointer + k * stride and one.count == n for k, one in enumerate(operands))
-    )  # rows of a shorter vector are read to their full length, which is somebody else's memory
-    return Source(pointer, 0) if direct else Source(0, size)
+    together = all(one.pointer == pointer + k * stride for k, one in enumerate(operands))
+    return Source(pointer, 0) if together else Source(0, 0, rows=True)
 
 
 def start(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any) -> int:
@@ -61,7 +61,11 @@ def start(kernels: Kernels, work: Work, source: Source, planned: Planned, stream
             lane.follow(operand.producer, stream)
         if source.inbox:
             _gather(kernels, work, planned, stream)
-        plan.digits(stream, source.pointer or planned.places["scalars"])
+        if source.rows:
+            scalars = lane.staging.rows([operand.pointer for operand in work.operands])
+        else:
+            scalars = source.pointer or planned.places["scalars"]
+        plan.digits(stream, scalars)
     elif source.inbox:
         copied += _arrive(kernels, work, planned, stream)
     else:
@@ -79,7 +83,7 @@ def _send_lengths(kernels: Kernels, work: Work, planned: Planned, stream: Any) -
 
 
 def _gather(kernels: Kernels, work: Work, planned: Planned, stream: Any) -> None:
-    """Device vectors that do not lie as a batch are copied to the inbox."""
+    """Device vectors that do not lie where quads can be read are copied to the inbox."""
     stride = work.n * work.operands[0].item_bytes
     for k, operand in enumerate(work.operands):
         target = planned.places["scalars"] + k * stride

@@ -52,6 +52,7 @@ class Shape:
     montgomery: bool = False
     subgroup: bool = True  # bases are known to lie in the subgroup of order r
     lengths: bool = False  # a buffer `lengths` gives the terms of each MSM
+    rows: bool = False  # the scalars of each MSM lie somewhere of their own: `scalars` is a list of addresses
     factor: int = 1  # parts of the table: part j holds 2^(j shift) times the bases
     endomorphism: bool = False  # table records have both forms, (x, y) and (beta x, y)
 

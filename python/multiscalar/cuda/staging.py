@@ -37,6 +37,7 @@ class Staging:
         self._points: Bytes | None = None
         self._points_address = 0
         self._lengths: Bytes | None = None
+        self._rows: Bytes | None = None
         self._slots: list[tuple[Bytes, Any]] = []
         self._turn = 0
 
@@ -70,10 +71,20 @@ class Staging:
 
     def lengths(self, values: NDArray[np.uint32]) -> int:
         """The same for the lengths of the vectors of a batch."""
-        if self._lengths is None or self._lengths.size < values.nbytes:
-            self._lengths = self._runtime.pinned(max(4096, 2 * values.nbytes))
-        self._lengths[: values.nbytes] = values.view(np.uint8)
+        self._lengths = self._kept(self._lengths, values.view(np.uint8))
         return int(self._lengths.ctypes.data)
+
+    def rows(self, pointers: list[int]) -> int:
+        """The same for the addresses of the vectors of a batch."""
+        self._rows = self._kept(self._rows, np.array(pointers, np.uint64).view(np.uint8))
+        return int(self._rows.ctypes.data)
+
+    def _kept(self, slot: Bytes | None, values: NDArray[np.uint8]) -> Bytes:
+        """`values` at the start of `slot`, or of a larger one."""
+        if slot is None or slot.size < values.size:
+            slot = self._runtime.pinned(max(4096, 2 * values.size))
+        slot[: values.size] = values
+        return slot
 
     def rewind(self) -> None:
         """Nothing is under way any more: the next call begins with the slot that is in the caches."""

@@ -7,7 +7,7 @@
 //
 // Cost: none in the base field. Source: Gallant, Lambert, Vanstone, CRYPTO 2001, with rounding constants from curves/.
 
-constexpr u32 SCALAR_MONTGOMERY = 1, SCALAR_NEGATE = 2, SCALAR_GLV = 4;
+constexpr u32 SCALAR_MONTGOMERY = 1, SCALAR_NEGATE = 2, SCALAR_GLV = 4, SCALAR_ROWS = 8;
 
 struct Scalar {
     u32 v[8];
@@ -178,7 +178,8 @@ static __device__ __forceinline__ void recode(Scalar s, bool negative, const Rec
     }
 }
 
-// grid (ceil(n / block), batch). lengths: terms of each msm, or null when all have n.
+// grid (ceil(n / block), batch). scalars: the rows of all msms, or with SCALAR_ROWS the address of each; lengths: terms of each msm,
+// or null when all have n. Nothing beyond a row's end is read.
 extern "C" __global__ void __launch_bounds__(128)
     msm_digits(const unsigned char* scalars, const u32* lengths, u32* digits, u32* status, u32 scalar_bytes, u32 flags,
                u32 n, u32 bits, u32 windows, u32 groups, u32 parts, u32 set_stride) {
@@ -187,11 +188,10 @@ extern "C" __global__ void __launch_bounds__(128)
     if (i >= n) return;
     u64 index = u64(msm) * n + i;
     u32 halves = flags & SCALAR_GLV ? 2 : 1;
-    Scalar s = scalar_read(scalars, index, scalar_bytes);
-    if (lengths != nullptr && i >= lengths[msm]) {
-#pragma unroll
-        for (int k = 0; k < 8; k++) s.v[k] = 0;
-    }
+    Scalar s = {};
+    if (lengths == nullptr || i < lengths[msm])
+        s = flags & SCALAR_ROWS ? scalar_read(reinterpret_cast<const unsigned char* const*>(scalars)[msm], i, scalar_bytes)
+                                : scalar_read(scalars, index, scalar_bytes);
     if (scalar_bytes == 32) {
         if (!scalar_below_order(s)) atomicMin(&status[STATUS_SCALAR], u32(index));
         while (!scalar_below_order(s)) s = scalar_difference(s, false);
