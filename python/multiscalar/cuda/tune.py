@@ -14,7 +14,7 @@ from typing import Final
 from ..errors import OptionError
 from .layout import MAX_BINS, MAX_GROUPED_BUCKETS
 from .shape import CurveShape, DeviceShape, Shape, Sizes, Tuning, divide_up
-from .tuning import MAX_WIDTH, Model, estimate, slices
+from .tuning import MAX_ROUNDS, MAX_WIDTH, Model, estimate, slices
 from .tuning import tune as best_tuning
 
 GLV_MAX_N: Final = 1 << 22  # above it the doublings that the endomorphism saves cost less than its larger table
@@ -61,7 +61,7 @@ def _possible(shape: Shape, device: DeviceShape, windows: int) -> Iterator[Tunin
         sizes = Sizes(shape, draft)
         if not 2 <= sizes.width <= MAX_WIDTH:
             continue
-        kinds = [(False, rounds) for rounds in range(4)]
+        kinds = [(False, rounds) for rounds in range(MAX_ROUNDS + 1)]
         if sizes.buckets <= MAX_GROUPED_BUCKETS:
             kinds.append((True, 0))
         for grouped, rounds in kinds:

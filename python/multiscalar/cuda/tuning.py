@@ -30,6 +30,7 @@ from .layout import (
 from .shape import DeviceShape, Shape, Sizes, Tuning, divide_up
 
 MEASURED_MULTIPROCESSORS = 132
+MAX_ROUNDS = 5  # of pairs
 MAX_WIDTH = 22  # buckets of a set: at most MAX_BINS bins of MAX_BIN_BUCKETS
 MAX_GROUPED_CANDIDATES = 1 << 16  # beyond, the sort is always better than one block a set
 LONGEST_SLICE = 136  # longer ones save few borders and leave the last blocks longer alone
@@ -63,14 +64,15 @@ class Rates:
 
 
 RATES = {
-    8: Rates(512, Speed(4.6, 175), 148.0, 127.0, 22.0, Speed(6.5, 168), Speed(6.0, 275), Speed(1.8, 500), 1.34, 1.13),
-    12: Rates(384, Speed(9.4, 425), 283.0, 259.0, 60.0, Speed(14, 370), Speed(17, 600), Speed(3.7, 1200), 2.5, 2.03),
+    8: Rates(512, Speed(4.6, 175), 148.0, 127.0, 22.0, Speed(6.5, 168), Speed(6.0, 275), Speed(1.6, 500), 1.34, 1.13),
+    12: Rates(384, Speed(9.4, 425), 283.0, 259.0, 60.0, Speed(14, 370), Speed(17, 600), Speed(2.8, 1000), 2.5, 2.03),
 }
 FAR, NEAR_BYTES = 1.2, 24 << 20  # latency of an entry more when the table is larger than the near half of the L2 cache
-LAUNCH = 4.0  # a step of a graph: start, first instructions, drain
-IDLE_LAUNCH = 3.3  # of blocks that find nothing to do
+LAUNCH = 3.0  # a step of a graph: start, first instructions, drain
+IDLE_LAUNCH = 1.5  # of blocks that find nothing to do
 DIGITS_LATENCY, DIGIT, DIGIT_GLV = 11.0, 2.1, 2.6
-SORT_LATENCY, SORT_START, SORT_ENTRY = 36.0, 20.0, 19.2
+SORT_LATENCY, SORT_START, SORT_SET = 36.0, 30.0, 0.06
+SORT_ENTRY, SORT_BIN = 14.5, 0.015  # the more bins, the shorter the runs that a tile writes
 GROUP_SWEEP = 1.4  # 1,024 candidates of a set
 
 
@@ -101,8 +103,8 @@ class Spread(NamedTuple):
     deviation: float
 
     @staticmethod
-    def of(sizes: Sizes, buckets: int, slice_: int) -> Spread:
-        entries, pad = sizes.candidates / buckets, sizes.pad
+    def of(entries: float, pad: int, slice_: int) -> Spread:
+        """Of buckets with so many entries."""
         length = entries / pad + (pad - 1) / (2 * pad)
         return Spread((length - 1) / slice_, sqrt(entries / pad**2 / slice_**2 + 1 / 12))
 
@@ -146,6 +148,12 @@ class Model:
         return shape.table_points * shape.factor * shape.coordinates * shape.curve.coordinate_bytes
 
     @property
+    def entries(self) -> float:
+        """Of a set. The last part of a table is not used in all of them unless the parts divide the windows."""
+        sizes = self.sizes
+        return sizes.shape.halves * sizes.shape.n * sizes.tuning.windows / sizes.groups
+
+    @property
     def kinds(self) -> list[tuple[int, int]]:
         """Sets, and buckets of each that a digit can reach: narrow windows use half of theirs."""
         sizes, batch = self.sizes, self.sizes.shape.batch
@@ -161,12 +169,12 @@ class Model:
     @property
     def occupied(self) -> float:
         """Buckets of all sets that get an entry."""
-        return sum(sets * buckets * (1 - exp(-self.sizes.candidates / buckets)) for sets, buckets in self.kinds)
+        return sum(sets * buckets * (1 - exp(-self.entries / buckets)) for sets, buckets in self.kinds)
 
     @property
     def padded(self) -> float:
         """Entries of all sets, half a pad a bucket more."""
-        return self.sizes.sets * self.sizes.candidates + self.occupied * (self.sizes.pad - 1) / 2
+        return self.sizes.sets * self.entries + self.occupied * (self.sizes.pad - 1) / 2
 
     @property
     def listed(self) -> float:
@@ -189,10 +197,11 @@ class Model:
     def sort(self) -> float:
         sizes = self.sizes
         if sizes.tuning.grouped:
-            waves = ceil(sizes.sets / (2 * self.device.multiprocessors))
+            waves = ceil(sizes.sets / self.device.multiprocessors)
             return LAUNCH + waves * GROUP_SWEEP * sizes.candidates / 1024
         lengths = LAUNCH if sizes.pad > 1 else 0.0
-        return lengths + max(SORT_LATENCY, SORT_START + self.padded * SORT_ENTRY * self.million)
+        each = (SORT_ENTRY + SORT_BIN * sizes.bins) * self.million
+        return lengths + max(SORT_LATENCY, SORT_START + sizes.sets * SORT_SET + self.padded * each)
 
     def pairs(self) -> float:
         sizes, rates, total, points = self.sizes, self.rates, 0.0, self.padded / self.sizes.sets
@@ -220,36 +229,54 @@ class Model:
 
     def fixup(self, slice_: int) -> float:
         """Joins of the partial sums. A bucket over c borders between slices has 2 c of them."""
-        sizes, octet, time = self.sizes, self.rates.octet, 0.0
+        sizes, time = self.sizes, 0.0
         limit = JOINED_ITEMS // 2 if sizes.sets * sizes.slices >= MANY_BORDERS else 0  # borders, by one thread
-        spreads = [Spread.of(sizes, buckets, slice_) for _, buckets in self.kinds]
+        spreads = [Spread.of(self.entries / buckets, sizes.pad, slice_) for _, buckets in self.kinds]
         if limit:
-            most = min(limit, max(spread.most for spread in spreads))
-            time += LAUNCH + self.threads(sizes.slices, sizes.slices, 1 + most, self.rates.join)
+            borders = [(sets, min(limit, spread.most)) for (sets, _), spread in zip(self.kinds, spreads, strict=True)]
+            time += LAUNCH + self.joins(borders)
         blocks = divide_up(2 * sizes.slices, FIXUP_ITEMS)
-        busy, share, deep = 0.0, 0.0, 1.0
+        busy, share, most = 0.0, 0.0, 1.0
         for (sets, buckets), spread in zip(self.kinds, spreads, strict=True):
             runs = buckets * spread.beyond(limit)
             slots = 2 * max(limit + 1, spread.most)
             busy += sets * blocks * (1 - exp(-runs * (1 + slots / FIXUP_ITEMS) / blocks))
             share = max(share, min(1.0, runs * slots / (2 * sizes.slices)))
             if runs * sets > 0.5:
-                deep = max(deep, slots)
-        levels = (min(FIXUP_ITEMS, ceil(deep)) - 1).bit_length()
+                most = max(most, slots)
+        mean = sum(sets * spread.mean for (sets, _), spread in zip(self.kinds, spreads, strict=True)) / sizes.sets
+        work = 2 + min(2.0, mean)  # load, store, and the additions, of which the later ones keep few octets busy
         while True:
-            waves = max(min(1.0, busy), busy / (2 * self.device.multiprocessors))
-            time += IDLE_LAUNCH + waves * (2 + levels) * (1 + share) * octet.latency
+            levels = (min(FIXUP_ITEMS, ceil(most)) - 1).bit_length()
+            latency = (2 + levels) * (1 + share) * self.rates.octet.latency
+            time += IDLE_LAUNCH + min(1.0, busy) * self.octets(busy, latency, work * (1 + share))
             if blocks == 1:
                 return time
             items = 2 * blocks
-            blocks, busy, levels = divide_up(items, FIXUP_ITEMS), min(busy, sizes.sets), 1
+            blocks, busy = divide_up(items, FIXUP_ITEMS), min(busy, sizes.sets)
+            most, work = 2 * max(1.0, most / FIXUP_ITEMS), 1.0  # few buckets are in two blocks, and few octets busy
             share = share if 2 * items > FIXUP_ITEMS else 0.0  # else an octet has one slot
 
-    def tree(self, blocks: int, lists: int, levels: int) -> float:
-        """msm_reduce_tree or the tree of msm_reduce_last: rounds of 32 octets a block."""
+    def joins(self, borders: list[tuple[int, float]]) -> float:
+        """One wave of blocks takes as long as the sets with the longest joins, several as long as all do on average."""
+        sizes, rates = self.sizes, self.rates
+        blocks = sizes.sets * ceil(sizes.slices / BLOCK) / self.device.multiprocessors
+        longest = max(most for _, most in borders)
+        mean = sum(sets * most for sets, most in borders) / sizes.sets
+        steps = longest if blocks <= rates.resident // BLOCK else mean
+        return self.threads(sizes.slices, sizes.slices, 1 + steps, rates.join)
+
+    def tree(self, blocks: int, lists: int, levels: int, tail: float) -> float:
+        """msm_reduce_tree, or msm_reduce_last, ending with the `tail` of one warp: load, rounds of octets, store."""
         tasks = [(lists + k) << (levels - k - 1) for k in range(levels)]
-        rounds, octet = sum(divide_up(count, TREE_OCTETS) for count in tasks), self.rates.octet
-        return both(rounds * octet.latency, blocks * sum(tasks) * octet.each * self.million)
+        rounds = 1 + sum(divide_up(count, TREE_OCTETS) for count in tasks[:1] + tasks)
+        return self.octets(blocks, rounds * self.rates.octet.latency + tail, sum(tasks) / TREE_OCTETS)
+
+    def octets(self, blocks: float, latency: float, work: float) -> float:
+        """Blocks of 32 octets, two at a time on a multiprocessor, `work` additions of each octet."""
+        share = ceil(blocks / self.device.multiprocessors)
+        each = TREE_OCTETS * MEASURED_MULTIPROCESSORS * self.rates.octet.each / 1e6
+        return both(max(1.0, share / 2) * latency, share * work * each)
 
     def reduce(self) -> float:
         sizes, rates, run = self.sizes, self.rates, self.sizes.tuning.run
@@ -257,13 +284,14 @@ class Model:
         if run > 1:
             lists = 2
             time += LAUNCH + self.threads(self.reachable / run / sizes.sets, elements, 2 * run, rates.full)
-        for levels in tree_levels(sizes.shape.curve.limbs, lists, elements.bit_length() - 1):
+        split = tree_levels(sizes.shape.curve.limbs, lists, elements.bit_length() - 1)
+        horner = lists + sum(split) - 1 - (run > 1)
+        tail = horner * rates.horner + (horner + run.bit_length() - 1) * rates.double
+        for levels in split:
             elements >>= levels
-            time += LAUNCH + 4 + self.tree(sizes.sets * elements, lists, levels)
+            time += LAUNCH + self.tree(sizes.sets * elements, lists, levels, tail if elements == 1 else 0.0)
             lists += levels
-        horner = lists - 1 - (run > 1)
-        doublings = horner + run.bit_length() - 1
-        return time + horner * rates.horner + doublings * rates.double
+        return time
 
     def combine(self) -> float:
         sizes, rates = self.sizes, self.rates

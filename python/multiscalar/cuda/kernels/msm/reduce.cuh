@@ -109,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 
 // The same for the one block that finishes a set: grid (sets). Input lists are (Y[, S], T_0, ...), `weighted` says whether
 // S is there. sums_out[set] = S + 2^run_bits sum 2^k T_k, with S = Y when it is not.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
     msm_reduce_last(const u32* input, const u32* offsets, u32* sums_out, u32 length, u32 lists, u32 levels,
                     u32 half_buffer, u32 weighted, u32 run_bits) {
     await_previous();
