@@ -1,10 +1,10 @@
 """Which windows, slices and rounds for a shape of call: a cost model with measured constants.
 
 `tune(shape, device)` lists the sensible tunings and takes the one whose estimate is least. Estimates are sums over the
-steps of a call, each the larger of a throughput term (work over the rate of the whole device) and a latency term (the
-chain of one thread or octet). The constants were measured on an H200 (docs/gpu-engine.md); throughput scales with the
-number of multiprocessors, latency does not, which is near enough for a choice on other devices: near the optimum the
-cost is flat.
+steps of a call, each from a latency term (the chain of one thread or octet) and a throughput term (the work of the
+busiest multiprocessor): the larger, or somewhat more where they are close. The constants were fitted to a thousand
+plans on an H200 (docs/gpu-engine.md, step 12); throughput scales with the number of multiprocessors, latency does not,
+which is near enough for a choice on other devices: near the optimum the cost is flat.
 
 All times are in microseconds, throughputs in microseconds per million, that is picoseconds each.
 """
@@ -30,7 +30,6 @@ from .layout import (
 from .shape import DeviceShape, Shape, Sizes, Tuning, divide_up
 
 MEASURED_MULTIPROCESSORS = 132
-MAX_ROUNDS = 5  # of pairs
 MAX_WIDTH = 22  # buckets of a set: at most MAX_BINS bins of MAX_BIN_BUCKETS
 MAX_GROUPED_CANDIDATES = 1 << 16  # beyond, the sort is always better than one block a set
 LONGEST_SLICE = 136  # longer ones save few borders and leave the last blocks longer alone
@@ -53,8 +52,8 @@ class Rates:
 
     resident: int  # threads of a multiprocessor in the heavy kernels
     affine: Speed  # XYZZ += affine
-    pair_first: float  # affine pair addition, all passes: table entries
-    pair_later: float  # points of an earlier round
+    pair_first: float  # affine pair addition, all passes: table entries from memory
+    pair_later: float  # from the L2 cache, or points of an earlier round
     inversion: float  # of a tile, with its product tree
     join: Speed  # XYZZ += XYZZ
     full: Speed  # homogeneous addition by one thread
@@ -64,10 +63,11 @@ class Rates:
 
 
 RATES = {
-    8: Rates(512, Speed(4.6, 175), 148.0, 127.0, 22.0, Speed(6.5, 168), Speed(6.0, 275), Speed(1.6, 500), 1.34, 1.13),
+    8: Rates(512, Speed(4.4, 178), 148.0, 127.0, 40.0, Speed(6.5, 168), Speed(6.0, 275), Speed(1.6, 500), 1.34, 1.13),
     12: Rates(384, Speed(9.4, 425), 283.0, 259.0, 60.0, Speed(14, 370), Speed(17, 600), Speed(2.8, 1000), 2.5, 2.03),
 }
-FAR, NEAR_BYTES = 1.2, 24 << 20  # latency of an entry more when the table is larger than the near half of the L2 cache
+CACHE_BYTES = 48 << 20  # of L2, in two halves: entries of a table larger than one of them come later, by so much
+LATE = 1.2
 LAUNCH = 3.0  # a step of a graph: start, first instructions, drain
 IDLE_LAUNCH = 1.5  # of blocks that find nothing to do
 DIGITS_LATENCY, DIGIT, DIGIT_GLV = 11.0, 2.1, 2.6
@@ -212,7 +212,7 @@ class Model:
             share = ceil(sizes.sets * rows / grid)  # of a block
             tiles = max(1, round(share / sizes.tuning.pair_run), share / rows)  # no tile goes over two sets
             exposed = tiles if tiles <= 2 else 1.5  # inversions that no other block hides
-            each = rates.pair_later if k else rates.pair_first
+            each = rates.pair_later if k or self.table_bytes <= CACHE_BYTES else rates.pair_first
             total += LAUNCH + share * grid * PAIR_THREADS * each * self.million + exposed * rates.inversion
         return total
 
@@ -222,8 +222,8 @@ class Model:
         steps = ceil(entries / sizes.slices)
         slices = entries / steps  # that are not empty
         speed = self.rates.affine
-        if sizes.pad == 1 and self.table_bytes > NEAR_BYTES:
-            speed = Speed(speed.latency + FAR, speed.each)
+        if sizes.pad == 1 and self.table_bytes > CACHE_BYTES / 2:
+            speed = Speed(speed.latency + LATE, speed.each)
         time = LAUNCH + self.threads(slices, slices, steps, speed)
         return time if sizes.slices == 1 else time + self.fixup(steps)
 
