@@ -141,3 +141,34 @@ def host_copies(
                 "bytes": size, "threads": threads, "n": 0, "us": 1e6 * middle, "GB/s": size / middle / 1e9,
                 "ok": bool((slot[:size] == source).all()),
             }  # fmt: skip
+    yield from through_slots(bench, sizes[-1])
+
+
+def through_slots(bench: Bench, size: int) -> Iterator[Fact]:
+    """Pageable memory to the device through the ring of slots; one slot, just filled by all threads, by itself."""
+    from multiscalar.cuda.compiled import kernels
+
+    lane = kernels(bench.curve).lane
+    runtime, source = lane.runtime, np.random.default_rng(size).integers(0, 256, size, dtype=np.uint8)
+    slot = runtime.pinned(size)
+    with lane.lock, runtime.current():
+        target = runtime.allocate(size)
+
+        def ring() -> None:
+            lane.staging.carry(target, [source], size, lane.copies)
+            runtime.synchronize(lane.copies)
+            lane.staging.rewind()
+
+        def sent() -> None:
+            runtime.copy_in(target, int(slot.ctypes.data), size, lane.copies)
+            runtime.synchronize(lane.copies)
+
+        whole, _ = bench.times(ring, 15)
+        alone = []
+        for _ in range(max(1, round(15 * bench.effort))):
+            _core.gather(slot, [source], size, 0)
+            alone += bench.times(sent, 0, warm=0)[0]
+        runtime.free(target)
+    for what, taken in (("ring", whole), ("just filled", alone)):
+        middle = median(taken)
+        yield {"bytes": size, "through": what, "n": 0, "us": 1e3 * middle, "GB/s": size / middle / 1e6, "ok": True}

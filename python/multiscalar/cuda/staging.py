@@ -24,7 +24,7 @@ POINTS_IN_PLACE_BYTES: Final = 1 << 20  # the same for points of one sum, which 
 SLOT_BYTES: Final = 8 << 20  # large enough for the link's full rate and to keep all threads busy
 SLOTS: Final = 4
 PIN_MATTERS: Final = 256 << 10  # below this asking costs as much as staging
-ALONE_BYTES: Final = 1 << 20  # up to here waking other threads takes as long as copying
+ALONE_BYTES: Final = 128 << 10  # up to here nobody is woken to help
 
 
 class Staging:
@@ -50,7 +50,7 @@ class Staging:
             self._small = self._runtime.pinned(IN_PLACE_BYTES)
             self._small_address = int(self._small.ctypes.data)
         if len(rows) == 1:
-            return self._readable(rows[0], self._small_address)
+            return self._readable(rows[0], self._small, self._small_address)
         _core.gather(self._small, [row.bytes_view() for row in rows], stride, 1)
         return self._small_address
 
@@ -59,15 +59,18 @@ class Staging:
         if self._points is None:
             self._points = self._runtime.pinned(POINTS_IN_PLACE_BYTES)
             self._points_address = int(self._points.ctypes.data)
-        return self._readable(source, self._points_address)
+        return self._readable(source, self._points, self._points_address)
 
-    def _readable(self, source: Operand, slot: int) -> int:
+    def _readable(self, source: Operand, slot: Bytes, slot_address: int) -> int:
         """Where a kernel can read `source`: as it lies, if that is page-locked memory, else copied to `slot`."""
         address, size = source.host_address, source.size
         if size >= PIN_MATTERS and address % ALIGNMENT == 0 and self._runtime.is_pinned(address):
             return address
-        ctypes.memmove(slot, address, size)
-        return slot
+        if size > ALONE_BYTES:
+            _core.gather(slot[:size], [source.bytes_view()], size, 0)
+        else:
+            ctypes.memmove(slot_address, address, size)
+        return slot_address
 
     def lengths(self, values: NDArray[np.uint32]) -> int:
         """The same for the lengths of the vectors of a batch."""
@@ -119,6 +122,6 @@ class Staging:
         slot, free = self._slots[self._turn]
         self._turn = (self._turn + 1) % SLOTS
         self._runtime.wait_host(free)  # an event that was never recorded counts as past
-        _core.gather(slot[:size], rows, max(stride, 1), 1 if size <= ALONE_BYTES else 0)
+        _core.gather(slot[:size], rows, max(stride, 1), 0)
         self._runtime.copy_in(target, int(slot.ctypes.data), size, stream)
         self._runtime.record(free, stream)
