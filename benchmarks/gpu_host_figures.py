@@ -63,32 +63,32 @@ def one_shot(bench: Bench, points: np.ndarray, scalars: np.ndarray, check: str =
     return ms.msm(points, scalars, curve=bench.curve, check=check, assume_subgroup=True, backend="cuda")  # type: ignore[no-any-return]
 
 
-# Where the parts of a one-shot sum may end, in sixty-fourths, beside the model's choice.
+# Where the parts of a one-shot sum may end, in 128ths, beside the model's choice.
 ENDS = {
-    1 << 20: ((2, 18, 64), (6, 25, 64), (3, 14, 35, 64)),
-    1 << 24: ((2, 8, 18, 36, 64), (3, 8, 18, 33, 48, 64), (2, 5, 11, 22, 39, 64)),
+    1 << 20: ((4, 36, 128), (12, 50, 128), (4, 18, 56, 128)),
+    1 << 24: ((4, 10, 22, 44, 78, 128), (8, 21, 42, 77, 128), (6, 16, 36, 66, 96, 128)),
 }
 
 
 def schedules(bench: Bench, sizes: tuple[int, ...] = (1 << 20, 1 << 24)) -> Iterator[Fact]:
-    """One-shot sums of page-locked arrays, cut in several ways; the last row has the endomorphism in every part."""
-    from multiscalar.cuda import once, overlap, tune
+    """One-shot sums of page-locked arrays, cut in several ways; in the last row large parts lack the endomorphism."""
+    from multiscalar.cuda import once, overlap
 
-    chosen, most = once.parts, tune.GLV_MAX_N
+    chosen, most = once.parts, overlap.ENDOMORPHISM_MAX_N
     for n in (size for size in sizes if size <= bench.largest):
         scalars = bench.scalars(n)
         expected, data = bench.expected(scalars), [bench.pinned(one.data) for one in (bench.points(n), scalars)]
         more = ENDS.get(n, ())
-        for ends, glv in [(None, most), *((ends, most) for ends in more), *((ends, n) for ends in more[-1:])]:
+        for ends, glv in [(None, most), *((ends, most) for ends in more), *((ends, most // 2) for ends in more[:1])]:
             bench.forget()
             cuts = [n * end // overlap.CELLS for end in (0, *(ends or ()))]
             terms = [high - low for low, high in pairwise(cuts)]
             once.parts = (lambda *_, terms=terms: terms) if ends else chosen
-            tune.GLV_MAX_N = glv  # type: ignore[misc]
+            overlap.ENDOMORPHISM_MAX_N = glv  # type: ignore[misc]
             try:
                 taken, result = bench.times(lambda data=data: one_shot(bench, *data), 7)
             finally:
-                once.parts, tune.GLV_MAX_N = chosen, most  # type: ignore[misc]
+                once.parts, overlap.ENDOMORPHISM_MAX_N = chosen, most  # type: ignore[misc]
             yield {
                 "ends": ends or "chosen", "endomorphism to": glv, "n": n, "ms": median(taken), "least_ms": min(taken),
                 "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),

@@ -140,7 +140,7 @@ def test_the_figures_on_the_shim(shim: Any, monkeypatch: pytest.MonkeyPatch) -> 
         "host copies": lambda b: gpu_host_figures.host_copies(b, (1000,)),
         "schedules": lambda b: gpu_host_figures.schedules(b, (8, 1 << 20)),
     }
-    monkeypatch.setattr(gpu_host_figures, "ENDS", {8: ((16, 40, 64),)})
+    monkeypatch.setattr(gpu_host_figures, "ENDS", {8: ((32, 80, 128),)})
     monkeypatch.setattr(gpu_figures, "FIGURES", small)
     facts = list(gpu_figures.figures([bench], list(small), PATIENCE_S))
     assert [fact["error"] for fact in facts if "error" in fact] == ["RuntimeError: broken on purpose"]

@@ -26,7 +26,7 @@ from .lane import ANSWERING, Planned, in_line
 from .layout import lay_out
 from .operand import Operand, point_operand, scalar_operand
 from .outcomes import answered, nothing, total
-from .overlap import LINK_BYTES_PER_US, RING_BYTES_PER_US, parts
+from .overlap import LINK_BYTES_PER_US, RING_BYTES_PER_US, has_endomorphism, parts
 from .records import lay_out_table, table_bytes
 from .result import first_bad
 from .running import Source, Task, break_off, source_of, start
@@ -35,7 +35,7 @@ from .shape import Shape, divide_up
 from .staging import POINTS_IN_PLACE_BYTES
 from .steps import Launch, Layout
 from .table import left_to_check, off_curve
-from .tune import fewer_sets, tune, use_endomorphism
+from .tune import fewer_sets, tune
 from .work import SMALLEST_PART, Vector, Work
 
 TURNS: Final = 2  # streams: the lane's first, and the one beside it
@@ -244,7 +244,7 @@ class _Call:
         if link and not self._options.window and (source.inbox or source.pointer):
             each = points.item_bytes + (0 if scalars.data is None else scalars.item_bytes)
             terms = parts(whole, self._kernels.device_shape, self._options.path, each, link)
-        return [replace(whole, n=n, endomorphism=self._subgroup and use_endomorphism(curve, n)) for n in terms]
+        return [replace(whole, n=n, endomorphism=self._subgroup and has_endomorphism(curve, n)) for n in terms]
 
     def _placed(self, layouts: list[Layout], points: Operand, scalars: Operand, source: Source, sent: bool) -> Course:
         """Memory for `layouts`: a table a part, raw points where they need room of their own, scalars, scratch."""

@@ -17,21 +17,24 @@ from functools import lru_cache
 from math import inf, log2
 from typing import Final, NamedTuple
 
-from .shape import DeviceShape, Shape
-from .tune import tune, use_endomorphism
+from .shape import CurveShape, DeviceShape, Shape
+from .tune import tune
 from .tuning import estimate
 
 LINK_BYTES_PER_US: Final = 55e3  # page-locked memory over PCI Express 5; a slower link gains more from the same cut
-RING_BYTES_PER_US: Final = 29e3  # pageable memory through the ring of slots; the host's threads set it
+RING_BYTES_PER_US: Final = 32e3  # pageable memory through the ring of slots; the host's threads set it
 SMALLEST_BYTES: Final = 64 << 20  # of scalars alone: below this there is nothing to gain
 SMALLEST_CALL_BYTES: Final = 32 << 20  # of points and scalars
 SHARES: Final = (16, 8, 5, 4)  # the first part is one of this many
 WORTH: Final = 0.98
-CELLS: Final = 64  # parts are so many sixty-fourths
+CELLS: Final = 128  # parts are so many of these; they end at PLACES, which lie close where parts are small
+PLACES: Final = (*range(1, 16), *range(16, 64, 2), *range(64, CELLS + 1, 4))
 MOST_PARTS: Final = 6
 LEAST_GROWTH: Final = 0.5  # from part to part: a smaller one hides no tail
+PART_US: Final = 200.0  # what a part costs beside the model: 2^20 terms in 3 and 4 parts, 2^24 in 5 and 6
 WORTH_A_PART: Final = 0.995  # of the time: one part more has to bring so much
 PART_UNIT: Final = 128  # terms: a block of the kernels
+ENDOMORPHISM_MAX_N: Final = 1 << 23  # of a part: measured on 2^24 terms, 0.7 % less on 8 limbs and 2 % on 12
 
 
 def first_part(shape: Shape, device: DeviceShape, windows: int, path: str | None) -> int:
@@ -75,7 +78,7 @@ def parts(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int, 
     """Terms of each part, in order, of one sum of `shape` whose data, `term_bytes` a term, all come from the host at
     `link` bytes a microsecond.
 
-    `shape.endomorphism` is left open: a part's table has it as far as `use_endomorphism` goes.
+    `shape.endomorphism` is left open: a part's table has it as far as `has_endomorphism` goes.
     """
     n = shape.n
     if n * term_bytes < SMALLEST_CALL_BYTES:
@@ -84,6 +87,11 @@ def parts(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int, 
     found = _ends(replace(shape, n=n >> low << low), device, path, term_bytes / link)
     ends = [*(n * cells // CELLS // PART_UNIT * PART_UNIT for cells in found[:-1]), n]
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def has_endomorphism(curve: CurveShape, n: int) -> bool:
+    """Whether the table of a part of n terms has beta x beside x."""
+    return curve.glv_bits < curve.order_bits and n <= ENDOMORPHISM_MAX_N
 
 
 class _Reached(NamedTuple):
@@ -107,27 +115,27 @@ def _ends(shape: Shape, device: DeviceShape, path: str | None, term_us: float) -
 
     def after(before: _Reached, start: int, end: int) -> _Reached:
         """One part more: the tail before it lies beside its work."""
-        free = max(before.free, arrived[end]) + work[end - start]
+        free = max(before.free, arrived[end]) + work[end - start] + PART_US
         if LEAST_GROWTH * (start - before.start) > end - start:
             free = inf
         return _Reached(free, max(before.ended, free + tails[end - start]), start)
 
-    one = [after(_Reached(0.0, 0.0, 0), 0, end) for end in range(CELLS + 1)]
-    rows, bar = [one], WORTH * one[CELLS].ended
+    rows = [{end: after(_Reached(0.0, 0.0, 0), 0, end) for end in PLACES}]
     best: tuple[int, ...] = (CELLS,)
+    bar = WORTH * rows[0][CELLS].ended
     for _ in range(MOST_PARTS - 1):
-        before, row = rows[-1], rows[-1][:2]
-        for end in range(2, CELLS):
-            row.append(min((after(before[start], start, end) for start in range(1, end)), key=lambda to: to.free))
-        last = min((after(before[start], start, CELLS) for start in range(1, CELLS)), key=lambda to: to.ended)
-        if last.ended > bar:
+        before, row = rows[-1], dict(rows[-1])
+        for k, end in enumerate(PLACES[1:], 1):
+            later = [after(before[start], start, end) for start in PLACES[:k]]
+            row[end] = min(later, key=lambda to: to.ended) if end == CELLS else min(later, key=lambda to: to.free)
+        if row[CELLS].ended > bar:
             break
-        rows.append([*row, last])
-        best, bar = _back(rows), WORTH_A_PART * last.ended
+        rows.append(row)
+        best, bar = _back(rows), WORTH_A_PART * row[CELLS].ended
     return best
 
 
-def _back(rows: list[list[_Reached]]) -> tuple[int, ...]:
+def _back(rows: list[dict[int, _Reached]]) -> tuple[int, ...]:
     """Where the parts end, of which there are at most as many as rows."""
     ends = [CELLS]
     for row in reversed(rows):
@@ -149,6 +157,6 @@ def _between(shape: Shape, device: DeviceShape, path: str | None) -> tuple[float
 @lru_cache(maxsize=256)
 def _whole(shape: Shape, device: DeviceShape, path: str | None) -> tuple[float, float]:
     """Microseconds of a sum over a table of its own: of the work that fills the device, and of the tail after it."""
-    shape = replace(shape, endomorphism=shape.subgroup and use_endomorphism(shape.curve, shape.n))
+    shape = replace(shape, endomorphism=shape.subgroup and has_endomorphism(shape.curve, shape.n))
     cost = estimate(shape, tune(shape, device, path=path), device)
     return cost.digits + cost.sort + cost.accumulate, cost.reduce + cost.combine
