@@ -210,7 +210,7 @@ class Model:
             points /= 2
             rows = ceil(points / PAIR_THREADS)  # of a set; one that is not full takes as long
             share = ceil(sizes.sets * rows / grid)  # of a block
-            tiles = max(1, round(share / sizes.tuning.pair_run), share / rows)  # no tile goes over two sets
+            tiles = max(1, round(share / sizes.tuning.pair_run))  # those cut short by a set end at different times
             exposed = tiles if tiles <= 2 else 1.5  # inversions that no other block hides
             each = rates.pair_later if k or self.table_bytes <= CACHE_BYTES else rates.pair_first
             total += LAUNCH + share * grid * PAIR_THREADS * each * self.million + exposed * rates.inversion
