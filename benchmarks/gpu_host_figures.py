@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import pairwise
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import multiscalar as ms
 import numpy as np
@@ -71,30 +73,47 @@ ENDS = {
 
 
 def schedules(bench: Bench, sizes: tuple[int, ...] = (1 << 20, 1 << 24)) -> Iterator[Fact]:
-    """One-shot sums of page-locked arrays, cut in several ways; in the last row large parts lack the endomorphism."""
-    from multiscalar.cuda import once, overlap
-
-    chosen, most = once.parts, overlap.ENDOMORPHISM_MAX_N
+    """One-shot sums of page-locked arrays, cut in several ways, and with other things different, by name."""
     for n in (size for size in sizes if size <= bench.largest):
         scalars = bench.scalars(n)
         expected, data = bench.expected(scalars), [bench.pinned(one.data) for one in (bench.points(n), scalars)]
-        more = ENDS.get(n, ())
-        for ends, glv in [(None, most), *((ends, most) for ends in more), *((ends, most // 2) for ends in more[:1])]:
+        for what, changes in variants(n):
             bench.forget()
-            cuts = [n * end // overlap.CELLS for end in (0, *(ends or ()))]
-            terms = [high - low for low, high in pairwise(cuts)]
-            once.parts = (lambda *_, terms=terms: terms) if ends else chosen
-            overlap.ENDOMORPHISM_MAX_N = glv  # type: ignore[misc]
-            try:
+            with ExitStack() as stack:
+                for owner, name, value in changes:
+                    stack.enter_context(patch.object(owner, name, value))
                 taken, result = bench.times(lambda data=data: one_shot(bench, *data), 7)
-            finally:
-                once.parts, overlap.ENDOMORPHISM_MAX_N = chosen, most  # type: ignore[misc]
             yield {
-                "ends": ends or "chosen", "endomorphism to": glv, "n": n, "ms": median(taken), "least_ms": min(taken),
+                "variant": what, "n": n, "ms": median(taken), "least_ms": min(taken),
                 "phases_ns": dict(result.run.phases_ns), "parts": result.run.evidence.get("parts", 1),
                 "ok": result == expected,
             }  # fmt: skip
         bench.forget()
+
+
+def variants(n: int) -> Iterator[tuple[str, list[tuple[Any, str, Any]]]]:
+    """What is different, and the names that are replaced for it."""
+    from multiscalar.cuda import once, overlap
+    from multiscalar.cuda.plan import Plan
+    from multiscalar.cuda.shape import DeviceShape
+
+    def at(ends: tuple[int, ...]) -> Any:
+        terms = [high - low for low, high in pairwise(n * end // overlap.CELLS for end in (0, *ends))]
+        return lambda *_: terms
+
+    def spared(shape: Any, tuning: Any, device: DeviceShape, lay_out: Any = once.lay_out) -> Any:
+        return lay_out(shape, tuning, DeviceShape(device.multiprocessors - 1))
+
+    def all_stages(plan: Any, stream: Any) -> None:
+        for stage in plan._stages:
+            stage.run(stream)
+
+    yield "chosen", []
+    for ends in ENDS.get(n, ()):
+        yield f"ends {' '.join(map(str, ends))}", [(once, "parts", at(ends))]
+    yield "endomorphism to 2^22", [(overlap, "ENDOMORPHISM_MAX_N", 1 << 22)]
+    yield "a multiprocessor left to tails", [(once, "lay_out", spared)]
+    yield "sorted when the points are there", [(Plan, "sort", lambda *_: None), (Plan, "finish", all_stages)]
 
 
 def against(taken: float, copy: float, compute: float) -> Fact:
