@@ -30,6 +30,7 @@ for part in $parts; do
         try msm calibrate --budget 30 --force --record "calibrate-$turn.jsonl" --output "profile-$turn.json"
       done
       try msm calibrate --compare "profile-a.json" "profile-b.json"
+      export MULTISCALAR_PROFILE="profile-a.json"
       for size in 2^10 2^13 2^16; do try msm explain --curve bls12-377 --size $size; done ;;
     doctor)
       try msm peers

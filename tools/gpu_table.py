@@ -1,6 +1,6 @@
 """Median wall time of the cuda backend by curve, scope and size, from lab records, in milliseconds.
 
-python tools/gpu_table.py results/h200/bn254.jsonl results/h200/large.jsonl ...
+python tools/gpu_table.py results/h200/table.jsonl ...
 """
 
 from __future__ import annotations

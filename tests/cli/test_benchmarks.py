@@ -48,7 +48,7 @@ def test_all_cpu_libraries_at_hand_are_measured_judged_and_drawn(tmp_path: Path)
     done = python("benchmarks/peers.py", *words, env=env)
     assert done.returncode == 0, done.stderr
     measurements = read_record([record])
-    assert {cell.path for cell in measurements.cells.values()} == {"cpu", "py-arkworks"}
+    assert {cell.path for cell in measurements.cells.values()} >= {"cpu", "py-arkworks"}  # and what else is installed
     assert {cell.labels["inputs"] for cell in measurements.cells.values()} == {"known-dlog", "independent"}
     # "clocks" compares the CPU time of a library's threads with wall time, which a busy virtual machine may charge late
     assert not [found for found in check(measurements) if found.level is Level.FAIL and found.rule != "clocks"]

@@ -246,16 +246,22 @@ def test_once_measures_nothing_without_a_gpu(monkeypatch: pytest.MonkeyPatch, tm
     calibrating.profile_first(["bn254"])
 
 
-COMPARE = "msm calibrate --compare results/dispatch/simulated-a.jsonl results/dispatch/simulated-b.jsonl"
+COMPARED = (
+    ("msm calibrate --compare results/dispatch/simulated-a.jsonl results/dispatch/simulated-b.jsonl", 92),
+    ("msm calibrate --compare results/dispatch/h200-a.jsonl results/dispatch/h200-b.jsonl", 100),
+)
 
 
-def test_the_recorded_calibrations_agree(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command of docs/dispatch.md."""
+@pytest.mark.parametrize(("command", "percent"), COMPARED)
+def test_the_recorded_calibrations_agree(
+    command: str, percent: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commands of docs/dispatch.md."""
     root = Path(__file__).resolve().parents[2]
     if not (root / "results/dispatch").is_dir():
         pytest.skip("results/ is not part of this checkout")
     monkeypatch.chdir(root)
     with pytest.raises(SystemExit) as left:
-        main(COMPARE.split()[1:])
+        main(command.split()[1:])
     assert left.value.code == 0
-    assert "92% of boundaries inside" in capsys.readouterr().out
+    assert f"{percent}% of boundaries inside" in capsys.readouterr().out
