@@ -13,7 +13,7 @@ from multiscalar.lab.record import read_record
 
 
 def main(paths: list[str]) -> None:
-    print("| " + " | ".join(HEADER) + " |\n|---|---|---|---|---:|---:|---:|---:|")
+    print("| " + " | ".join(HEADER) + " |\n|---|---|---|---|---:|---:|---:|---:|---:|")
     for row in regret_rows(judged(read_record([Path(path) for path in paths]))):
         print("| " + " | ".join(row) + " |")
 

@@ -20,20 +20,25 @@ from .subject import Scope
 
 __all__ = ["HEADER", "Judged", "judged", "regret_rows"]
 
-HEADER = ("curve", "scope", "against", "crossover", "hold-out sizes", "median regret", "p95", "worst")
+HEADER = ("curve", "scope", "against", "crossover", "step there", "hold-out sizes", "median regret", "p95", "worst")
 
 Times = dict[int, list[float]]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One kind of call: the boundaries of its fit, and the regret by hold-out size. `against` is the GPU's path."""
+    """One kind of call: the boundaries of its fit, and the regret by hold-out size. `against` is the GPU's path.
+
+    `steps`: of each boundary the larger time over the smaller one, both sides measured, at the size nearest to it:
+    what a call's time changes by where `auto` changes sides.
+    """
 
     curve: str
     scope: str
     against: str
     found: Sequence[Boundary]
     regrets: Mapping[int, float]
+    steps: Sequence[float] = ()
 
     def figures(self) -> tuple[float, float, float]:
         """Median, p95 and worst regret; needs a hold-out size."""
@@ -73,17 +78,31 @@ def _judge(kind: _Kind, labels: Mapping[str, Any]) -> Iterator[Judged]:
         if cpu is None or role != GRID_ROLE or path == "cpu":
             continue
         fit = CostCurve(cpu), CostCurve(kind.times[role, path])
-        there, here = (kind.times.get((HOLD_OUT, name), {}) for name in (path, "cpu"))
-        held = {n: (float(np.median(here[n])), float(np.median(there[n]))) for n in sorted(there.keys() & here.keys())}
+        held = _on_both(kind, path, HOLD_OUT)
         regrets = {n: regret(pair[SIDES.index(side_of(*fit, n))], min(pair)) for n, pair in held.items()}
         found = boundaries(*fit, wobble=wobble(*fit, held))
         curve, scope = (str(labels.get(name) or "") for name in ("curve", "scope"))
-        yield Judged(curve, scope, path, found, regrets)
+        yield Judged(curve, scope, path, found, regrets, _steps(found, _on_both(kind, path, GRID_ROLE) | held))
+
+
+def _on_both(kind: _Kind, path: str, role: str) -> dict[int, tuple[float, float]]:
+    """Medians on the CPU and on the other side, by the sizes that both have."""
+    here, there = (kind.times.get((role, name), {}) for name in ("cpu", path))
+    return {n: (float(np.median(here[n])), float(np.median(there[n]))) for n in sorted(there.keys() & here.keys())}
+
+
+def _steps(found: Sequence[Boundary], measured: Mapping[int, tuple[float, float]]) -> list[float]:
+    nearest = [min(measured, key=lambda n: abs(np.log(n / one.n)), default=0) for one in found]
+    return [max(measured[n]) / min(measured[n]) for n in nearest if n]
 
 
 def regret_rows(found: Sequence[Judged]) -> list[tuple[str, ...]]:
     """The table's lines, under HEADER."""
-    return [(one.curve, one.scope, one.against, _crossovers(one), *_figures(one)) for one in found]
+    return [(one.curve, one.scope, one.against, _crossovers(one), _told(one.steps), *_figures(one)) for one in found]
+
+
+def _told(steps: Sequence[float]) -> str:
+    return "; ".join(f"{step:.3f}" for step in steps)
 
 
 def _crossovers(one: Judged) -> str:
