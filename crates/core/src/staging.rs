@@ -73,7 +73,7 @@ mod tests {
         let long: Vec<u8> = (0..1_000_003_u32).map(|i| (i % 251) as u8).collect();
         let rows: [&[u8]; 4] = [&long, &[], &long[7..99], &long[1..]];
         let stride = long.len() + 5;
-        for threads in [1, 3] {
+        for threads in [1, 3, 16] {
             let mut target = vec![0xEE; 3 * stride + long.len() - 1];
             gather(&mut target, &rows, stride, threads);
             for (k, row) in rows.iter().enumerate() {
