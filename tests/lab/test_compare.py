@@ -212,6 +212,40 @@ def test_page_of_many_samples_stays_under_a_megabyte():
     assert "Thinned to" in text
 
 
+def test_page_of_a_thousand_cells_keeps_every_part():
+    """As many cells as a calibration has: three curves, 181 sizes, two paths."""
+    from multiscalar.lab.report.page import build_report
+
+    lines = [stories.run_line()]
+    for curve in ("bn254", "bls12-377", "bls12-381"):
+        for i in range(181):
+            for ms, (path, place) in enumerate((("cpu", "cpu"), ("cuda", "gpu")), 5):
+                lines += stories.cell(curve, 2**10 + 97 * i, path, stories.around(ms, 5, i), place, copy=1.0)
+    text = build_report(gather(lines))
+    assert len(text.encode()) < 1_000_000
+    assert text.count('<th scope="row">') == 1086
+    assert "to stay under 1 MB" not in text
+    assert all(text.count(f'aria-label="{chart}') == 3 for chart in ("Median time", "All samples", "Time split"))
+
+
+def test_a_page_that_would_be_too_large_says_what_it_leaves_out(monkeypatch):
+    from multiscalar.lab.report import page
+
+    lines = [stories.run_line()]
+    for n in (1024, 2048):
+        lines += stories.cell("bn254", n, "cuda", stories.around(5, 6, n), "gpu", copy=1.0)
+    record = gather(lines)
+    parts = ("All samples", "All rows as Markdown", "Time split")
+    whole = page.build_report(record)
+    assert all(part in whole for part in parts)
+    monkeypatch.setattr(page, "_MOST_BYTES", 1)
+    text = page.build_report(record)
+    (said,) = re.findall(r"the page leaves out (.*?)\. The record has all of it", text)
+    assert said == "the samples one by one and the rows as Markdown and the split into copies and computation"
+    assert not any(part in text for part in parts)
+    assert (text.count('<th scope="row">'), text.count('aria-label="Median time')) == (2, 1), "rows and medians stay"
+
+
 def test_the_page_s_script_is_valid_where_node_is_here(tmp_path):
     import shutil
     from importlib.resources import files

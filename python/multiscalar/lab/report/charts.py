@@ -14,13 +14,26 @@ from ..formats.units import time_text
 from ..record import Cell, Line
 from ..rows import Row
 from ..sizes import size_text
-from .drawing import GRID, INK, MARKERS, SLOW, figure, legend_above, series_colour, size_axis, svg_of, time_axis
+from .drawing import (
+    GRID,
+    INK,
+    MARKERS,
+    SLOW,
+    figure,
+    legend_above,
+    row_lines,
+    series_colour,
+    size_axis,
+    svg_of,
+    time_axis,
+)
 
 __all__ = ["clock_chart", "cost_chart", "split_chart", "strip_chart"]
 
 Palette = Mapping[str, int]
 
 _MOST_STRIPS = 64
+_MOST_CAPS = 24  # closer together, the ends of intervals run into each other
 _MOST_READINGS = 1200
 
 
@@ -40,7 +53,8 @@ def cost_chart(rows: Sequence[Row], palette: Palette, found: Sequence[Crossing],
             spans = np.array([[m.value - m.low for m in shown], [m.high - m.value for m in shown]])
             axis.errorbar(
                 [row.size for row in mine], values, spans, label=path, color=series_colour(palette[path]),
-                marker=MARKERS[palette[path] % len(MARKERS)], markersize=5, linewidth=1.6, capsize=2.5,
+                marker=MARKERS[palette[path] % len(MARKERS)], markersize=5, linewidth=1.6,
+                capsize=2.5 if len(mine) <= _MOST_CAPS else 0,
             )  # fmt: skip
         for level, crossing in enumerate(found):
             axis.axvspan(crossing.low, crossing.high, color=GRID, alpha=0.6, linewidth=0)
@@ -65,17 +79,21 @@ def strip_chart(cells: Sequence[Cell], palette: Palette, salt: str, most_points:
     keep = min(1.0, most_points / max(total, 1))
     rng = random.Random(5090)
     with figure(1, 0.9 + (0.26 if len(shown) <= 24 else 0.19) * len(shown)) as (drawn, (axis,)):
+        points: dict[tuple[str, bool], list[tuple[float, float]]] = {}  # one series a colour: few bytes, quickly drawn
+        medians = []
         for place, cell in enumerate(shown):
             walls = np.array(cell.times()) / 1e3
             limit = SLOW_FACTOR * float(np.percentile(walls, 10, method="lower"))
-            picked = [w for w in walls if w > limit or rng.random() < keep]
-            colour = series_colour(palette[cell.path])
-            for slow in (False, True):
-                xs = [w for w in picked if (w > limit) == slow]
-                ys = [place + rng.uniform(-0.25, 0.25) for _ in xs]
-                marker = "x" if slow else "o"
-                axis.plot(xs, ys, marker, color=SLOW if slow else colour, markersize=3.2, alpha=0.75, linestyle="none")
-            axis.plot([np.median(walls)] * 2, [place - 0.4, place + 0.4], color=INK, linewidth=1.4)
+            for wall in (w for w in walls if w > limit or rng.random() < keep):
+                series = (SLOW if wall > limit else series_colour(palette[cell.path]), bool(wall > limit))
+                points.setdefault(series, []).append((wall, place + rng.uniform(-0.25, 0.25)))
+            medians.append(np.median(walls))
+        for (colour, slow), both in points.items():
+            marker = "x" if slow else "o"
+            axis.plot(*zip(*both, strict=True), marker, color=colour, markersize=3.2, alpha=0.75, linestyle="none")
+        places = np.arange(len(shown))
+        axis.vlines(medians, places - 0.4, places + 0.4, color=INK, linewidth=1.4, zorder=2.5)
+        row_lines(axis, len(shown))
         names = [f"{size_text(cell.labels['n'])}  {cell.path}" for cell in shown]
         axis.set_yticks(range(len(shown)), names)
         axis.set_ylim(len(shown) - 0.4, -0.6)
@@ -93,16 +111,19 @@ def split_chart(rows: Sequence[Row], salt: str) -> str:
     """Copy, device and other time of each row as stacked bars of its median."""
     split = [row for row in rows if row.copy_us is not None and row.median_us and row.place != "cpu"][:24]
     with figure(1, 1.2 + 0.3 * len(split)) as (drawn, (axis,)):
+        totals = np.array([row.median_us or 1.0 for row in split])
+        copy = np.minimum(1.0, [row.copy_us or 0.0 for row in split] / totals)
+        device = np.minimum(1 - copy, [row.device_us or 0.0 for row in split] / totals)
+        left = np.zeros(len(split))
+        for index, (name, share) in enumerate(
+            (("copies", copy), ("device", device), ("host and waiting", 1 - copy - device))
+        ):
+            axis.barh(range(len(split)), share, left=left, color=series_colour(index), label=name)
+            left += share
         for place, row in enumerate(split):
-            total, copy, device = row.median_us or 1.0, row.copy_us or 0.0, row.device_us or 0.0
-            parts = (("copies", copy), ("device", device), ("host and waiting", max(0.0, total - copy - device)))
-            left = 0.0
-            for index, (name, us) in enumerate(parts):
-                share = min(us / total, 1 - left)
-                axis.barh(place, share, left=left, color=series_colour(index), label=name if place == 0 else None)
-                left += share
             axis.annotate(f" {time_text(row.median_us)}", (1, place), va="center", fontsize=9.5)
         axis.set_yticks(range(len(split)), [f"{size_text(row.size)}  {row.path}" for row in split])
+        row_lines(axis, len(split))
         axis.invert_yaxis()
         axis.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         legend_above(axis, 3)

@@ -15,11 +15,13 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from ..formats.units import time_text
 from ..sizes import size_text
+from .lean import lean
 
 __all__ = [
     "GRID",
@@ -28,6 +30,7 @@ __all__ = [
     "SLOW",
     "figure",
     "legend_above",
+    "row_lines",
     "series_colour",
     "size_axis",
     "svg_of",
@@ -81,41 +84,14 @@ def svg_of(drawn: Figure, salt: str, title: str, description: str) -> str:
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'font: [^;"]*?([\d.]+)px [^;"]*', r"font-size: \1px", text)
-    text = _own_ids(text, salt)
     for colour, variable in _VARIABLES.items():
         text = text.replace(colour, f"var({variable})")
-    text = _lighter(text)
+    text = lean(text, salt)
     head = f'<svg role="img" aria-label="{_escape(title)}"'
     text = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", text, count=1)
     text = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", text, count=1)
     text = text.replace("<svg", head, 1)
     return re.sub(r">", f"><desc>{_escape(description)}</desc>", text, count=1)
-
-
-def _own_ids(text: str, salt: str) -> str:
-    """Only ids that something refers to, prefixed so that figures do not collide in one document."""
-    used = set(re.findall(r'(?:href="|url\()#([\w-]+)', text))
-
-    def keep(match: re.Match[str]) -> str:
-        return f' id="{salt}-{match[1]}"' if match[1] in used else ""
-
-    text = re.sub(r'\s+id="([^"]*)"', keep, text)
-    return re.sub(r'(href="|url\()#', rf"\1#{salt}-", text)
-
-
-def _lighter(text: str) -> str:
-    """Half the bytes: markers of one series share their style, coordinates keep two decimals."""
-
-    def lift(match: re.Match[str]) -> str:
-        style = match["style"]
-        return f'<g {match["clip"]} style="{style}">{match["uses"]}'.replace(f' style="{style}"/>', "/>")
-
-    first = r'\s*<use [^>]*?style="(?P<style>[^"]*)"/>'
-    more = r'\s*<use [^>]*?style="(?P=style)"/>'
-    pattern = rf'<g (?P<clip>clip-path="[^"]*")>(?P<uses>{first}(?:{more})*)'
-    text = re.sub(pattern, lift, text)
-    return re.sub(r"(\d+\.\d\d)\d+", r"\1", text)
 
 
 def _escape(text: str) -> str:
@@ -150,6 +126,15 @@ def _tick(us: float, _: object = None) -> str:
 def legend_above(axis: Axes, columns: int) -> None:
     """The legend in a line over the axes, where it hides nothing."""
     axis.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=columns, borderaxespad=0.2)
+
+
+def row_lines(axis: Axes, count: int) -> None:
+    """A line for each of the rows 0 to count - 1 in place of the vertical axis's own grid and ticks."""
+    axis.grid(False, axis="y")
+    axis.tick_params(axis="y", length=0)
+    ends = [((0, place), (1, place)) for place in range(count)]
+    lines = LineCollection(ends, colors=GRID, linewidths=0.6, zorder=0.5, transform=axis.get_yaxis_transform())
+    axis.add_collection(lines, autolim=False)
 
 
 def size_axis(axis: Axes, sizes: Sequence[int]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -28,9 +29,32 @@ from .charts import clock_chart, cost_chart, split_chart, strip_chart
 
 __all__ = ["build_report"]
 
+_Made = TypeVar("_Made")
 _MOST_CLOCK_CHARTS = 6
 _MOST_BYTES = 950_000  # the page promises less than 1 MB
-_MOST_POINTS = 4000
+
+
+@dataclass(frozen=True)
+class _Diet:
+    """What a page of a large record goes without: most points of a strip, and parts that say nothing new."""
+
+    points: int = 4000
+    left_out: tuple[str, ...] = ()
+
+    def has(self, part: str) -> bool:
+        return part not in self.left_out
+
+
+_STRIPS, _MARKDOWN, _SPLITS = "the samples one by one", "the rows as Markdown", "the split into copies and computation"
+# From all to least. What is left out can be had from the record by other commands; medians and intervals stay.
+_DIETS = (
+    _Diet(4000),
+    _Diet(1000),
+    _Diet(250),
+    _Diet(250, (_MARKDOWN,)),
+    _Diet(0, (_STRIPS, _MARKDOWN)),
+    _Diet(0, (_STRIPS, _MARKDOWN, _SPLITS)),
+)
 
 
 @dataclass(frozen=True)
@@ -60,22 +84,36 @@ class Explained:
 
 
 def build_report(measurements: Measurements, title: str = "MSM benchmark") -> str:
-    """One HTML document, UTF-8, under 1 MB: strips are thinned until it is, and left out if that is not enough."""
-    points = _MOST_POINTS
-    while True:
-        text = _render(measurements, title, points)
-        if len(text.encode()) <= _MOST_BYTES or not points:
-            return text
-        points = points // 4 if points >= 100 else 0
+    """One HTML document, UTF-8, under 1 MB: parts of it are thinned or left out until it is, and the page says so.
+
+    Nothing is left to leave out of a record of several thousand cells: its tables alone take more.
+    """
+    drawn = _Drawn()
+    for diet in _DIETS:
+        text = _render(measurements, title, diet, drawn)
+        if len(text.encode()) <= _MOST_BYTES:
+            break
+    return text
 
 
-def _render(measurements: Measurements, title: str, points: int) -> str:
+class _Drawn(dict[str, Any]):
+    """Charts that several diets show alike, drawn once."""
+
+    def once(self, key: str, draw: Callable[[], _Made]) -> _Made:
+        """What `draw` makes, or made before under that key."""
+        if key not in self:
+            self[key] = draw()
+        made: _Made = self[key]
+        return made
+
+
+def _render(measurements: Measurements, title: str, diet: _Diet, drawn: _Drawn) -> str:
     made = [make_row(cell) for cell in measurements.cells.values()]
     paths = list(dict.fromkeys(row.path for row in made))
     palette = {path: index for index, path in enumerate(paths)}
     by_key = {id(row): cell for row, cell in zip(made, measurements.cells.values(), strict=True)}
     sections = [
-        _group(name, [(row, by_key[id(row)]) for row in members], palette, index, points)
+        _group(name, [(row, by_key[id(row)]) for row in members], palette, index, diet, drawn)
         for index, (name, members) in enumerate(groups(made))
     ]
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -88,13 +126,14 @@ def _render(measurements: Measurements, title: str, points: int) -> str:
         runs=[_run(run) for run in measurements.runs],
         statuses=_statuses(made),
         paths=list(enumerate(paths)),
-        explained=_explained(measurements),
+        explained=drawn.once("diagnosis", partial(_explained, measurements)),
         regret_header=REGRET_HEADER,
         regrets=regret_rows(judged(measurements)),
         findings=findings,
         failures=sum(f.level == "FAIL" for f in findings),
         headline=_headline(made),
-        markdown=to_markdown(made),
+        markdown=to_markdown(made) if diet.has(_MARKDOWN) else "",
+        left_out=diet.left_out,
         style=Markup(_asset("page.css")),
         script=Markup(_asset("page.js")),
     )  # fmt: skip
@@ -104,7 +143,9 @@ def _asset(name: str) -> str:
     return files("multiscalar.lab.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _group(name: str, members: Sequence[tuple[Row, Cell]], palette: dict[str, int], index: int, points: int) -> Group:
+def _group(
+    name: str, members: Sequence[tuple[Row, Cell]], palette: dict[str, int], index: int, diet: _Diet, drawn: _Drawn
+) -> Group:
     rows, owners = [row for row, _ in members], [cell for _, cell in members]
     timed = [row for row in rows if row.wall is not None]
     sizes = {row.size for row in timed}
@@ -115,17 +156,20 @@ def _group(name: str, members: Sequence[tuple[Row, Cell]], palette: dict[str, in
         if cpu in times and gpu in times
         for crossing in crossings(times[cpu], times[gpu], (cpu, gpu))
     ]
-    strips = timed and points and owners[0].labels.get("role") != HOLD_OUT  # those have a table of their own
-    strip, note = strip_chart(owners, palette, f"strip{index}", points) if strips else ("", "")
-    can_split = any(row.copy_us is not None and row.place != "cpu" and row.median_us for row in rows)
+    strips = timed and diet.has(_STRIPS) and owners[0].labels.get("role") != HOLD_OUT  # those have a table of their own
+    draw = partial(strip_chart, owners, palette, f"strip{index}", diet.points)
+    strip, note = drawn.once(f"strip{index} of {diet.points}", draw) if strips else ("", "")
+    splittable = any(row.copy_us is not None and row.place != "cpu" and row.median_us for row in rows)
+    draw_cost = partial(cost_chart, rows, palette, found, f"cost{index}")
+    draw_split = partial(split_chart, rows, f"split{index}")
     return Group(
         title=name,
         anchor=f"group-{index}",
         table=[cells(row, rows) for row in rows],
-        cost=Markup(cost_chart(rows, palette, found, f"cost{index}")) if len(sizes) > 1 else None,
+        cost=Markup(drawn.once(f"cost{index}", draw_cost)) if len(sizes) > 1 else None,
         strip=Markup(strip) if strip else None,
         strip_note=note,
-        split=Markup(split_chart(rows, f"split{index}")) if can_split else None,
+        split=Markup(drawn.once(f"split{index}", draw_split)) if splittable and diet.has(_SPLITS) else None,
         sentence=" ".join(
             f"{c.after} is faster from n = {c.n:,.0f} on (interval {c.low:,.0f} to {c.high:,.0f})." for c in found
         ),
