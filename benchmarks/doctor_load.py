@@ -3,9 +3,10 @@
     --load host    every usable CPU is kept busy by another process (subject cpu)
     --load gpu     another process computes on the same GPU (subject cuda)
 
-The load comes in bursts with calm between them, so that fast and slow samples lie side by side. `msm doctor` measures
-and prints; exit code 0 if its first finding is the load's cause, 1 if it is another one, 2 if the load
-ended before its time, else that of `msm doctor`.
+The load comes in bursts with calm between them, so that fast and slow samples lie side by side; the calls are long
+enough for at least two bursts to fall among them. `msm doctor` measures and prints; exit code 0 if its first finding
+is the load's cause, 1 if it is another one, 2 if nothing was shown (the load ended before its time, or the samples
+before two bursts), else that of `msm doctor`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from typing import NamedTuple
 from multiscalar.cli.session import read
 from multiscalar.lab.diagnose.rules import Cause
 from multiscalar.lab.doctor import diagnoses
+from multiscalar.lab.record import Measurements
 
 BURST_S, CALM_S = 1.5, 3.0
+LEAST_BURSTS = 2
 BUSY = f"""
 import time
 while True:
@@ -58,8 +61,18 @@ class Load(NamedTuple):
 
 def load(kind: str) -> Load:
     if kind == "gpu":
-        return Load(COTENANT, 1, "cuda", "2^20", 1500, Cause.CO_TENANT)
-    return Load(BUSY, len(os.sched_getaffinity(0)), "cpu", "2^16", 300, Cause.HOST)
+        return Load(COTENANT, 1, "cuda", "2^20", 2000, Cause.CO_TENANT)
+    cpus = len(os.sched_getaffinity(0))
+    # 2^15 terms a CPU keep every CPU busy for some 55 ms a call: 300 calls outlast several bursts on any machine.
+    return Load(BUSY, cpus, "cpu", str(2**15 * cpus), 300, Cause.HOST)
+
+
+def measured_s(measurements: Measurements) -> float:
+    """Seconds from the first sample of the record to the end of its last."""
+    samples = [sample for cell in measurements.cells.values() for sample in cell.samples]
+    if not samples:
+        return 0.0
+    return (max(s["at_ns"] + s["wall_ns"] for s in samples) - min(s["at_ns"] for s in samples)) / 1e9
 
 
 def main(words: Sequence[str]) -> int:
@@ -87,7 +100,12 @@ def main(words: Sequence[str]) -> int:
         return 2
     if code:
         return code
-    causes = [finding.cause for _, diagnosis in diagnoses(read([asked.record])) for finding in diagnosis.findings]
+    measurements = read([asked.record])
+    seconds, needed = measured_s(measurements), LEAST_BURSTS * (BURST_S + CALM_S)
+    if seconds < needed:
+        print(f"the samples took {seconds:.1f} s, {LEAST_BURSTS} bursts need {needed:.1f} s: nothing was shown")
+        return 2
+    causes = [finding.cause for _, diagnosis in diagnoses(measurements) for finding in diagnosis.findings]
     named = bool(causes) and causes[0] == made.cause
     print(f"load: {made.cause}; first finding: {causes[0] if causes else 'none'}: {'named' if named else 'NOT NAMED'}")
     return 0 if named else 1
