@@ -21,7 +21,7 @@ from multiscalar.cuda.layout import lay_out  # noqa: E402
 from multiscalar.cuda.records import lay_out_table, table_bytes  # noqa: E402
 from multiscalar.cuda.shape import DeviceShape, Shape, Sizes, Tuning  # noqa: E402
 from multiscalar.cuda.steps import NO_INDEX, Launch  # noqa: E402
-from multiscalar.cuda.tuning import Model, tune  # noqa: E402
+from multiscalar.cuda.tuning import Model, slices, tune  # noqa: E402
 
 CURVES = list(oracle.FILES)
 DEVICE = DeviceShape(multiprocessors=3)
@@ -236,6 +236,15 @@ def test_accumulation_spreads_evenly_over_the_device(name: str, bits: int) -> No
     slices = entries / ceil(entries / sizes.slices)
     blocks = sizes.sets * ceil(slices / 128)
     assert blocks / (ceil(blocks / 132) * 132) > 0.9
+
+
+def test_slice_and_run_are_the_best_of_all_combinations() -> None:
+    """They are chosen one by one, since neither changes what the other costs."""
+    shape, device = Shape(curve=oracle.shape_of(oracle.curve("bn254")), n=1 << 16), DeviceShape(132)
+    model = Model(Sizes(shape, tune(shape, device)), device)
+    costs = [model.change(slice=length, run=run).cost().total for length in slices(model) for run in (1, 4, 8, 16)]
+    assert model.cost().total == pytest.approx(min(costs))
+    assert min(costs) < max(costs)
 
 
 @pytest.mark.parametrize(("name", "path"), [("bn254", "glv"), ("bls12-381", "pairs")])

@@ -14,7 +14,7 @@ from typing import Final
 from ..errors import OptionError
 from .layout import MAX_BINS, MAX_GROUPED_BUCKETS
 from .shape import CurveShape, DeviceShape, Shape, Sizes, Tuning, divide_up
-from .tuning import MAX_ROUNDS, MAX_WIDTH, Model, estimate, slices
+from .tuning import MAX_ROUNDS, MAX_WIDTH, Model, completed
 from .tuning import tune as best_tuning
 
 GLV_MAX_N: Final = 1 << 22  # above it the doublings that the endomorphism saves cost less than its larger table
@@ -39,37 +39,33 @@ def tune(shape: Shape, device: DeviceShape, windows: int = 0, path: str | None =
     """
     if not windows and path is None:
         return best_tuning(shape, device)
-    found = [
-        tuning
-        for tuning in _possible(shape, device, windows)
-        if path in (None, path_of(tuning)) and Sizes(shape, tuning).bins <= MAX_BINS
-    ]
+    found = [model for model in _possible(shape, device, windows) if path in (None, path_of(model.sizes.tuning))]
     if not found:
         raise OptionError(
             f"path = {path!r} with {windows or 'any'} windows and {shape.n} terms",
             accepted=f"{', '.join(PATHS)}, None; windows of 3 to {MAX_WIDTH} bits, grouped up to 14 bits",
             hint="Leave path and window out: the cost model knows which are fastest.",
         )
-    return min(found, key=lambda tuning: estimate(shape, tuning, device).total)
+    return min(map(_completed, found), key=lambda model: model.cost().total).sizes.tuning
 
 
-def _possible(shape: Shape, device: DeviceShape, windows: int) -> Iterator[Tuning]:
-    """All tunings with this number of windows (any, if 0) that the kernels can run."""
+def _possible(shape: Shape, device: DeviceShape, windows: int) -> Iterator[Model]:
+    """Windows (any number of them, if 0), sort and rounds that the kernels can run."""
     counts = [windows] if windows else range(divide_up(shape.bits, MAX_WIDTH), divide_up(shape.bits, 3) + 1)
     for count in counts:
         draft = Tuning(windows=count, slice=4, run=1, grouped=False)
         sizes = Sizes(shape, draft)
-        if not 2 <= sizes.width <= MAX_WIDTH:
+        if not 2 <= sizes.width <= MAX_WIDTH or sizes.bins > MAX_BINS:
             continue
         kinds = [(False, rounds) for rounds in range(MAX_ROUNDS + 1)]
         if sizes.buckets <= MAX_GROUPED_BUCKETS:
             kinds.append((True, 0))
         for grouped, rounds in kinds:
-            tuning = replace(draft, grouped=grouped, pair_rounds=rounds)
-            for slice_ in slices(Model(Sizes(shape, tuning), device)):
-                for run in (1, 2, 4, 8, 16):
-                    if run < sizes.buckets:
-                        yield replace(tuning, slice=slice_, run=run)
+            yield Model(Sizes(shape, replace(draft, grouped=grouped, pair_rounds=rounds)), device)
+
+
+def _completed(draft: Model) -> Model:
+    return completed(draft, [run for run in (1, 2, 4, 8, 16) if run < draft.sizes.buckets])
 
 
 def fewer_sets(shape: Shape, tuning: Tuning) -> Tuning | None:

@@ -11,7 +11,7 @@ All times are in microseconds, throughputs in microseconds per million, that is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, erfc, exp, sqrt
@@ -334,17 +334,20 @@ def drafts(shape: Shape, device: DeviceShape) -> Iterator[Model]:
             yield Model(Sizes(shape, replace(base, grouped=grouped, pair_rounds=rounds)), device)
 
 
-def completed(draft: Model) -> Model:
+def completed(draft: Model, runs: Sequence[int]) -> Model:
     """The draft with its best slice, which concerns accumulation alone, and its best run, which the reduction does."""
-    buckets = draft.sizes.buckets
-    lengths = [draft.change(slice=length) for length in slices(draft)]
-    runs = [draft.change(run=run) for run in (1, 4, 8, 16) if run == 1 or buckets >= 64 * run]
-    slice_, run = min(lengths, key=Model.accumulate), min(runs, key=Model.reduce)
+    slice_ = min((draft.change(slice=length) for length in slices(draft)), key=Model.accumulate)
+    run = min((draft.change(run=run) for run in runs), key=Model.reduce)
     return draft.change(slice=slice_.sizes.tuning.slice, run=run.sizes.tuning.run)
+
+
+def sensible_runs(draft: Model) -> list[int]:
+    """Few buckets leave too few threads to sum runs of them."""
+    return [run for run in (1, 4, 8, 16) if run == 1 or draft.sizes.buckets >= 64 * run]
 
 
 @lru_cache(maxsize=256)
 def tune(shape: Shape, device: DeviceShape) -> Tuning:
     """The tuning with the least estimated time."""
-    models = [completed(draft) for draft in drafts(shape, device)]
+    models = [completed(draft, sensible_runs(draft)) for draft in drafts(shape, device)]
     return min(models, key=lambda model: model.cost().total).sizes.tuning
