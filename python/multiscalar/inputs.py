@@ -226,7 +226,7 @@ def known_points(curve: Curve, n: int, seed: int) -> PointArray:
 def multiples(curve: Curve, scalars: ScalarArray) -> PointArray:
     """k_i G for canonical full scalars k_i, with the logarithms kept."""
     logs = np.ascontiguousarray(scalars.data)
-    memory.require(len(logs) * 24 * curve.limbs, f"{len(logs):,} points of {curve.name}")
+    _require_multiples(curve, len(logs))
     out = np.empty((len(logs), 2, curve.limbs), dtype=np.uint64)
     with translated(curve):
         _core.multiples(curve.name, logs, setting("threads") or 0, out)
@@ -235,7 +235,13 @@ def multiples(curve: Curve, scalars: ScalarArray) -> PointArray:
 
 def random_points(curve: Curve, n: int, seed: int) -> PointArray:
     """See `Curve.random_points`."""
-    return multiples(curve, ScalarArray.unverified(Stream(seed, "control").below(curve.r, size(n)), curve))
+    n = size(n)
+    _require_multiples(curve, n)  # before their logarithms take any
+    return multiples(curve, ScalarArray.unverified(Stream(seed, "control").below(curve.r, n), curve))
+
+
+def _require_multiples(curve: Curve, n: int) -> None:
+    memory.require(n * 24 * curve.limbs, f"{n:,} points of {curve.name}")
 
 
 def expected_sum(curve: Curve, points: PointArray, scalars: object) -> Point:

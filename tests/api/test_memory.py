@@ -27,6 +27,7 @@ def test_short_of_memory(field_case: str, monkeypatch: pytest.MonkeyPatch) -> No
         lambda: ms.Bases(points, backend="cpu"),
         lambda: ms.msm(points, scalars, backend="cpu"),
         lambda: CURVE.known_points(1 << 20),
+        lambda: CURVE.random_points(2**44),
         lambda: CURVE.random_scalars(1 << 20),
         lambda: CURVE.points(points.data[::-1]),
         lambda: CURVE.points(points.data),
