@@ -22,15 +22,15 @@ try() {
   "$@" || { echo "FAILED ($?): $*" >&2; failed=$((failed + 1)); }
 }
 
+[ ! -f profile-a.json ] || export MULTISCALAR_PROFILE=profile-a.json  # of an earlier run of part dispatch
 for part in $parts; do
-  [ ! -f "profile-a.json" ] || export MULTISCALAR_PROFILE="profile-a.json"
   case $part in
     dispatch)
       for turn in a b; do
         try msm calibrate --budget 30 --force --record "calibrate-$turn.jsonl" --output "profile-$turn.json"
       done
       try msm calibrate --compare "profile-a.json" "profile-b.json"
-      export MULTISCALAR_PROFILE="profile-a.json"
+      export MULTISCALAR_PROFILE=profile-a.json
       for size in 2^10 2^13 2^16; do try msm explain --curve bls12-377 --size $size; done ;;
     doctor)
       try msm peers

@@ -153,7 +153,7 @@ def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref
     for k in range(tuning.pair_rounds):
         stride = sizes.entries >> (k + 1)
         target = Ref("points_even" if k % 2 == 0 else "points_odd")
-        layout.need(target.buffer, count * stride * point + 2 * PAIR_THREADS * point)  # rows are read whole
+        layout.need(target.buffer, count * stride * point)
         rows = divide_up(stride, PAIR_THREADS)  # of a set; no tile goes over two
         share = divide_up(count * rows, grid)  # of a block
         run = min(rows, divide_up(share, max(1, round(share / tuning.pair_run))))

@@ -18,7 +18,7 @@ from math import inf, log2
 from typing import Final, NamedTuple
 
 from .shape import CurveShape, DeviceShape, Shape
-from .tune import tune
+from .tune import tune, use_endomorphism
 from .tuning import estimate
 
 LINK_BYTES_PER_US: Final = 55e3  # page-locked memory over PCI Express 5; a slower link gains more from the same cut
@@ -91,7 +91,7 @@ def parts(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int, 
 
 def has_endomorphism(curve: CurveShape, n: int) -> bool:
     """Whether the table of a part of n terms has beta x beside x."""
-    return curve.glv_bits < curve.order_bits and n <= ENDOMORPHISM_MAX_N
+    return use_endomorphism(curve, n, ENDOMORPHISM_MAX_N)
 
 
 class _Reached(NamedTuple):

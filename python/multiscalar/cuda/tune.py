@@ -21,9 +21,9 @@ GLV_MAX_N: Final = 1 << 22  # above it the doublings that the endomorphism saves
 PATHS: Final = ("grouped", "sorted", "pairs")
 
 
-def use_endomorphism(curve: CurveShape, n: int) -> bool:
-    """Whether a table of n bases gets beta x (twice the memory)."""
-    return curve.glv_bits < curve.order_bits and n <= GLV_MAX_N
+def use_endomorphism(curve: CurveShape, n: int, most: int = GLV_MAX_N) -> bool:
+    """Whether a table of n bases gets beta x (twice the memory): on curves that have it, up to `most` bases."""
+    return curve.glv_bits < curve.order_bits and n <= most
 
 
 def path_of(tuning: Tuning) -> str:
