@@ -1,6 +1,6 @@
 """Crossovers and regret as a table, from records of calibrations (`msm calibrate --record`, `benchmarks/lab.py`).
 
-python tools/regret_table.py results/dispatch/simulated.jsonl
+python tools/regret_table.py results/dispatch/simulated-a.jsonl
 """
 
 from __future__ import annotations
