@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 
 from tests.patience import PATIENCE_S
 
@@ -200,17 +201,49 @@ def test_a_driver_without_packages_says_what_it_speaks(monkeypatch, version, sta
     assert machine.gpu_facts() == {"none": why, **facts}
 
 
-@pytest.mark.parametrize(
-    ("facts", "said"), [({}, "no NVIDIA driver on this machine"), ({"driver_cuda": "13.0"}, "cuda-core is missing")]
-)
-def test_no_package_is_missed_where_there_is_no_driver(monkeypatch, capsys, facts, said):
+@pytest.mark.parametrize(("first", "said"), [("no driver", "no driver"), (None, "cuda-core is missing")])
+def test_no_package_is_missed_where_there_is_no_driver(monkeypatch, capsys, first, said):
     from multiscalar.cli import plan
     from multiscalar.engine.backend import Availability
+    from multiscalar.lab import lacks
 
-    monkeypatch.setattr(plan, "driver_facts", lambda: facts)
-    monkeypatch.setattr(plan.registry, "availability", lambda name: Availability(False, "cuda-core is missing", ""))
+    monkeypatch.setattr(lacks, "gpu_lack", lambda: first and lacks.Lack(first, "Install one"))
+    monkeypatch.setattr(lacks.registry, "availability", lambda _: Availability(False, "cuda-core is missing", "Get it"))
     assert [subject.name for subject in plan.own_subjects(None)] == ["cpu"]
     assert capsys.readouterr().err == f"cuda: {said}; not measured\n"
+    with pytest.raises(typer.Exit) as left:
+        plan.needed(["cpu", "cuda"])
+    assert left.value.exit_code == 3
+    advice = "Install one" if first else "Get it"
+    assert f"cuda is not to be had here: {said}. {advice}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (None, "no NVIDIA driver"),
+        (100, "sees no GPU"),
+        (999, "does not start (CUDA_ERROR_UNKNOWN)"),
+        (12345, "does not start (error 12345)"),
+        (0, None),
+    ],
+)
+def test_what_a_driver_says_of_a_gpu(monkeypatch, status, said):
+    from multiscalar.lab import gpu
+
+    def name_of(status, out):
+        out._obj.value = b"CUDA_ERROR_UNKNOWN"
+        return int(status != 999)
+
+    def load(library):
+        if status is None:
+            raise OSError("cannot open shared object file")
+        return SimpleNamespace(cuInit=lambda flags: status, cuGetErrorName=name_of)
+
+    monkeypatch.setattr(gpu.ctypes, "CDLL", load)
+    missing = gpu.gpu_lack()
+    assert (missing is None) == (said is None)
+    assert str(said or "") in str(missing or "")
 
 
 def test_no_driver_says_nothing():

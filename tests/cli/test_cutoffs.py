@@ -7,9 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from multiscalar.cli import cutoffs
+from multiscalar.engine.backend import Availability
+from multiscalar.lab import lacks
 from multiscalar.lab.check import Level, check
-from multiscalar.lab.peers import recipes
+from multiscalar.lab.gpu import Lack
+from multiscalar.lab.peers import build, recipes
 from multiscalar.lab.peers.build import carried_folder
 from multiscalar.lab.peers.registry import PEERS
 from multiscalar.lab.record import read_record
@@ -20,7 +24,8 @@ MEET = 2222
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without toolchains, with an empty cache, and few sizes to measure."""
+    """A machine with a GPU and without toolchains, with an empty cache, and few sizes to measure."""
+    monkeypatch.setattr(build, "gpu_lack", lambda: None)
     monkeypatch.setenv("MULTISCALAR_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(recipes.shutil, "which", lambda _: None)
     monkeypatch.setitem(cutoffs.PRESETS, "boundary", (512, 1024, 1025, 2048, 4096))
@@ -73,5 +78,30 @@ def test_a_card_that_lies_gives_no_cutoff(cache: Path, capsys: pytest.CaptureFix
 
 def test_a_path_that_is_not_to_be_had_is_named(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     carry(cache, "snarkvm", "cpu")
-    assert cutoffs.cutoff_for("snarkvm", quick=True) == 3
-    assert "cargo is not installed" in capsys.readouterr().err
+    assert refused("snarkvm") == 3
+    said = capsys.readouterr().err
+    assert "snarkvm:cuda is not to be had here: the peer sppark is UNAVAILABLE (cargo is not installed" in said
+    assert "snarkvm:batched is not" not in said
+
+
+@pytest.mark.parametrize("prover", cutoffs.PROVERS)
+def test_without_a_gpu_nothing_is_timed_and_the_driver_is_missed_first(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], prover: str
+) -> None:
+    for module in (build, lacks):
+        monkeypatch.setattr(module, "gpu_lack", lambda: Lack("no driver", "Install one"))
+    monkeypatch.setattr(lacks.registry, "availability", lambda name: Availability(name == "cpu", "no package", ""))
+    monkeypatch.setattr(cutoffs, "measure", lambda *_: pytest.fail("measured"))
+    assert refused(prover) == 3
+    said = capsys.readouterr()
+    assert f"msm: {cutoffs.PROVERS[prover].gpu} is not to be had here: no driver. Install one" in said.err
+    assert "no package" not in said.err
+    assert "compiler" not in said.err
+    assert said.out == ""
+
+
+def refused(prover: str) -> int:
+    """The exit code of a calibration that ends before it measures."""
+    with pytest.raises(typer.Exit) as left:
+        cutoffs.cutoff_for(prover, quick=True)
+    return left.value.exit_code

@@ -101,15 +101,20 @@ def test_doctor_reads_a_record_and_measures(tmp_path):
 
 
 def test_compare_paths_prints_the_story_s_table():
+    done = msm("compare --paths cpu,auto --sizes 2^8 --quick")
+    header, row = done.stdout.splitlines()
+    assert header.split() == ["Degree", "Size", "CPU", "Time", "auto", "Time", "Result"]
+    assert row.startswith("2^8")
+
+
+@pytest.mark.parametrize("words", ["", " --paths cpu,cuda", " --paths cuda,cpu", " --paths cpu,icicle-v3.2"])
+def test_compare_measures_nothing_where_one_of_the_two_is_not_to_be_had(words, tmp_path):
     if gpu_is_here():
         pytest.skip("a GPU is here: both have times")
-    done = msm("compare --paths cpu,cuda --sizes 2^8 --quick", expect=3)
-    header, row = done.stdout.splitlines()
-    assert header.split() == ["Degree", "Size", "CPU", "Time", "GPU", "Time", "Result"]
-    assert "UNAVAILABLE" in row
-    quick = msm("compare", expect=3)
-    assert "nothing to compare with the CPU" in quick.stderr
-    assert not quick.stdout
+    done = msm(f"compare{words} --record {tmp_path / 'r.jsonl'}", expect=3)
+    assert "is not to be had here: " in done.stderr
+    assert "--paths cpu,gnark" in done.stderr
+    assert (done.stdout, list(tmp_path.iterdir())) == ("", [])
 
 
 def test_story_cutoff_honours_the_story_s_environment(monkeypatch):

@@ -7,6 +7,7 @@ from multiscalar.engine import registry
 from multiscalar.engine.backend import Availability
 from multiscalar.engine.cpu import backend as cpu_backend
 from multiscalar.errors import DeviceError, OutOfMemoryError
+from multiscalar.lab import lacks
 from multiscalar.lab.formats import Format, render
 from multiscalar.lab.msmcase import Kind, Question, msm_case
 from multiscalar.lab.rows import rows
@@ -91,6 +92,7 @@ def test_errors_and_absence_are_rows(monkeypatch, run):
     assert (row.status, row.note) == (Status.UNAVAILABLE, "8 GiB needed, 1 GiB free")
     row, _ = measured(monkeypatch, run, FakeCuda(fails=DeviceError("the device was lost")))
     assert (row.status, row.note) == (Status.ERROR, "the device was lost")
+    monkeypatch.setattr(lacks, "gpu_lack", lambda: None)
     row, _ = measured(monkeypatch, run, FakeCuda(usable=False))
     assert (row.status, row.note) == (Status.UNAVAILABLE, "no driver")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from multiscalar.cli import story
+from multiscalar.lab.gpu import Lack
 from multiscalar.lab.peers import (
     Fault,
     FaultKind,
@@ -37,7 +38,8 @@ def fake(name: str) -> Peer:
 
 @pytest.fixture
 def no_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A machine without any toolchain, and its empty cache."""
+    """A machine with a GPU and without any toolchain, and its empty cache."""
+    monkeypatch.setattr(building, "gpu_lack", lambda: None)
     monkeypatch.setenv("MULTISCALAR_CACHE_DIR", str(tmp_path / "there"))
     monkeypatch.setattr(recipes.shutil, "which", lambda _: None)
     return tmp_path / "there"
@@ -58,6 +60,16 @@ def test_without_compilers_a_gpu_peer_says_what_is_missing(no_tools: Path) -> No
     assert isinstance(fault, Fault)
     assert fault.status == FaultKind.UNAVAILABLE
     assert "cargo is not installed" in fault.reason
+
+
+def test_without_a_driver_no_compiler_is_missed(no_tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "gpu_lack", lambda: Lack("no driver", "Install one"))
+    fault = open_peer("sppark")
+    assert isinstance(fault, Fault)
+    assert fault.reason == "no driver. Install one"
+    assert "licensed" in str(open_peer("icicle-v3.2")), "no driver helps where there is no program"
+    assert "cargo is not installed" in str(open_peer("snarkvm"))
+    assert story._ready(["snarkvm:dispatch"]) == []
 
 
 def test_the_compiler_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

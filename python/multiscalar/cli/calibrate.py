@@ -17,9 +17,9 @@ from ..dispatch.agreement import WANTED, Found, compare, found_in
 from ..dispatch.calibrate import Grid, NotAttested, NotMeasured, Outcome, calibrate
 from ..dispatch.machine import this_machine
 from ..dispatch.profile import Profile, Series, to_json
-from ..engine import registry
-from ..errors import BackendError, MultiscalarError
+from ..errors import MultiscalarError
 from ..lab.calibration import judged
+from ..lab.lacks import own_lack
 from ..lab.machine import watched_device
 from ..lab.record import Record, RecordError
 from ..settings import setting
@@ -161,11 +161,8 @@ def _recording(path: Path | None) -> Iterator[Record]:
 
 def _usable_gpu() -> str | None:
     """None if the GPU can be calibrated, else why not."""
-    try:
-        registry.require("cuda")
-    except BackendError as error:
-        return str(error)
-    return None
+    missing = own_lack("cuda")
+    return str(missing) if missing else None
 
 
 def _measure(

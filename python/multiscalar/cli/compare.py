@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ..engine import registry
 from ..lab.compare import THRESHOLD, Comparison, compare_paths, compare_records
 from ..lab.formats import Format
 from ..lab.formats.verdicts import verdicts_json, verdicts_table
@@ -17,7 +16,7 @@ from ..lab.stopping import Stopping
 from ..lab.subject import Subject
 from ..lab.warmup import Warmup
 from . import options as o
-from .plan import OWN, Plan, known, own_subjects, peer_subjects, questions, without_gpu
+from .plan import OWN, Plan, known, needed, own_subjects, peer_subjects, questions
 from .session import Session, measure, read, verdict
 
 __all__ = ["command"]
@@ -63,9 +62,7 @@ def command(
         typer.echo(verdicts_json(comparison) if form is Format.JSON else verdicts_table(comparison), nl=False)
         raise typer.Exit(comparison.exit_code)
     known(pair, ours=OWN)
-    if paths is None and not (state := registry.availability("cuda")).usable:
-        why = without_gpu(state.reason)
-        raise o.fail(f"nothing to compare with the CPU: {why}; or name two others, e.g. --paths cpu,gnark", 3)
+    needed(pair, otherwise="; or name two others, e.g. --paths cpu,gnark")
     small = sizes or ("2^18..2^20" if preset is None else None)
     cases = questions(
         curves=o.curve_names(curve),

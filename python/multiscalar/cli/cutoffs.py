@@ -23,7 +23,7 @@ from ..lab.stories.cutoff import SNARKVM_CUTOFF, series
 from ..lab.subject import Scope
 from ..lab.warmup import Warmup
 from .options import fail
-from .plan import Plan, own_subjects, peer_subjects, questions
+from .plan import Plan, needed, own_subjects, peer_subjects, questions
 from .session import Session, measure
 
 __all__ = ["PROVERS", "Prover", "cutoff_for"]
@@ -83,6 +83,7 @@ def cutoff_for(name: str, *, quick: bool, record: Path | None = None, seed: int 
         raise fail(f"for = {name!r}; accepted: {', '.join(PROVERS)}")
     sizes: Sequence[int] = PRESETS["boundary"] if quick else [1 << k for k in range(8, 20)]
     paths = [prover.cpu, prover.gpu]
+    needed([prover.gpu, prover.cpu], otherwise=f"; a cutoff for {name} takes both of {prover.cpu} and {prover.gpu}")
     subjects = own_subjects(paths) if name == "generic" else peer_subjects(paths)
     cases = questions(curves=[prover.curve], sizes=sizes, seed=seed, scopes=[Scope.END_TO_END])
     session = Session(seed=seed, warmup=Warmup(1), stopping=Stopping(7), record=record)

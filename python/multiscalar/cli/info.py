@@ -9,6 +9,7 @@ import typer
 
 from .. import __version__, extras
 from ..engine import registry
+from ..lab.lacks import own_lack
 from ..lab.machine import machine_facts, usable_cpus, version_facts
 
 __all__ = ["command", "fitting_extra"]
@@ -47,8 +48,7 @@ def facts() -> dict[str, Any]:
     machine = machine_facts()
     backends = {}
     for name in registry.names():
-        state = registry.availability(name)
-        backends[name] = "usable" if state.usable else ". ".join(part for part in (state.reason, state.hint) if part)
+        backends[name] = str(own_lack(name) or "usable")
     return {
         "multiscalar": __version__,
         "system": machine["system"],

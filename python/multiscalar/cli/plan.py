@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 import typer
 
-from ..engine import registry
-from ..lab.machine import driver_facts
+from ..lab.lacks import lack, own_lack
 from ..lab.msmcase import Kind, Question, msm_case, question_of
 from ..lab.subject import Case, Scope, Subject
 from ..lab.subjects.own import Own
 from .options import fail
 
-__all__ = ["OWN", "Plan", "controls", "known", "own_subjects", "peer_subjects", "questions", "without_gpu"]
+__all__ = ["OWN", "Plan", "controls", "known", "needed", "own_subjects", "peer_subjects", "questions"]
 
 OWN = ("cpu", "cuda", "auto")
 
@@ -40,16 +39,19 @@ def own_subjects(asked: Sequence[str] | None, *, fresh: bool = False) -> list[Su
     """
     if asked is not None:
         return [_own(name, fresh) for name in asked]
-    state = registry.availability("cuda")
-    if state.usable:
+    missing = own_lack("cuda")
+    if missing is None:
         return [_own(name, fresh) for name in OWN]
-    typer.echo(f"cuda: {without_gpu(state.reason)}; not measured", err=True)
+    typer.echo(f"cuda: {missing.what}; not measured", err=True)
     return [_own("cpu", fresh)]
 
 
-def without_gpu(reason: str) -> str:
-    """Why the GPU cannot be used: `reason`, but no package is missed where there is no driver that it could talk to."""
-    return reason if driver_facts() else "no NVIDIA driver on this machine"
+def needed(paths: Sequence[str], otherwise: str = "") -> None:
+    """End the command if one of `paths` cannot be measured here, before time goes into the others."""
+    found = {path: missing for path in paths if (missing := lack(path))}
+    if found:
+        told = "; ".join(f"{path} is not to be had here: {missing}" for path, missing in found.items())
+        raise fail(told + otherwise, 3)
 
 
 def _own(name: str, fresh: bool) -> Subject:

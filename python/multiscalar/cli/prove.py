@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from ..engine import registry
 from ..errors import MultiscalarError, SrsError
 from ..lab.formats import Format, render
+from ..lab.lacks import own_lack
 from ..lab.record import Cell, Measurements
 from ..lab.rows import make_row
 from ..lab.stats import ratio_interval
@@ -28,7 +28,7 @@ from ..varuna.version import Version
 from . import options as o
 from .calibrate import profile_first
 from .exits import code_of
-from .plan import Plan, without_gpu
+from .plan import Plan
 from .proving import Job, OwnProver, case_of
 from .session import Session, measure, verdict
 
@@ -160,9 +160,8 @@ def _subjects(backend: Backend, cutoffs: str | None, peers: str) -> list[Subject
     if cutoffs is None:
         subjects.append(OwnProver(str(backend), str(backend)))
     else:
-        state = registry.availability("cuda")
-        if not state.usable:
-            raise o.fail(f"--cutoffs compares where the GPU takes over: {without_gpu(state.reason)}", 3)
+        if missing := own_lack("cuda"):
+            raise o.fail(f"--cutoffs compares where the GPU takes over: {missing}", 3)
         for word in o.words(cutoffs, str, "sizes or auto"):
             try:
                 size = None if word == "auto" else parse_size(word)

@@ -12,7 +12,7 @@ from typing import Any
 
 import multiscalar as ms
 
-from ..engine import registry
+from ..lab.lacks import own_lack
 from ..lab.status import Status, SubjectError, failure
 from ..lab.subject import Case, Evidence, Labels, Place, Sample
 from ..varuna import clock, prove, setup, verify
@@ -87,10 +87,8 @@ class OwnProver:
 
     def prepare(self, case: Case, inputs: Any) -> None:
         """Bases prepared for this choice of backend."""
-        if self._backend in ("cpu", "cuda"):
-            state = registry.availability(self._backend)
-            if not state.usable:
-                raise SubjectError(Status.UNAVAILABLE, state.reason)
+        if self._backend in ("cpu", "cuda") and (missing := own_lack(self._backend)):
+            raise SubjectError(Status.UNAVAILABLE, str(missing))
         ready: Ready = inputs
         try:
             with ms.using(**self._settings(ready)):

@@ -10,6 +10,7 @@ import typer
 from ..engine import registry
 from ..lab.doctor import Therapy, treat
 from ..lab.formats import Format, render
+from ..lab.lacks import parts_of
 from ..lab.record import Measurements
 from ..lab.sizes import PRESETS
 from ..lab.stopping import Stopping
@@ -123,15 +124,11 @@ def _gpu_here() -> bool:
     return registry.availability("cuda").usable
 
 
-# What a path of snarkVM's is made of: its own CPU path, and sppark called as snarkVM calls it.
-_MADE_OF = {"snarkvm:cuda": ("sppark",), "snarkvm:dispatch": ("snarkvm", "sppark")}
-
-
 def _ready(names: Sequence[str]) -> list[str]:
     """Peers that are built; one line on stderr for each that is not."""
     out = []
     for name in names:
-        reasons = [_not_ready(base) for base in _MADE_OF.get(name, (name.partition(":")[0],))]
+        reasons = [_not_ready(base) for base in parts_of(name)]
         missing = "; ".join(filter(None, reasons))
         if missing:
             typer.echo(f"{name}: {missing}; not measured", err=True)
@@ -143,14 +140,14 @@ def _ready(names: Sequence[str]) -> list[str]:
 def _not_ready(base: str) -> str:
     """Why the peer cannot be measured now, or an empty text."""
     from ..lab.peers import Fault
-    from ..lab.peers.build import status_of
+    from ..lab.peers.build import no_device, status_of
     from ..lab.peers.registry import find
 
     spec = find(base)
     if isinstance(spec, Fault):
         return spec.reason
     status = status_of(spec)
-    return "" if status.ready else f"{status.state}: {status.note}"
+    return "" if status.ready else no_device(spec) or f"{status.state}: {status.note}"
 
 
 def _sentences(measurements: Measurements, curve: str) -> str:

@@ -27,9 +27,10 @@ from typing import Any
 
 from ... import jsontext
 from ...settings import setting
+from ..gpu import gpu_lack
 from .cpu import cpu_flags, lacking
 from .faults import Fault, FaultKind
-from .recipes import Recipe, Step
+from .recipes import AbsentRecipe, Recipe, Step
 from .registry import PeerSpec
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "cache_folder",
     "carried_folder",
     "find_built",
+    "no_device",
     "program_of",
     "sources_folder",
     "status_of",
@@ -115,7 +117,7 @@ def program_of(spec: PeerSpec, *, threads: int, build: bool, say: Callable[[str]
     found = find_built(spec, recipe)
     if found is not None:
         return found
-    if missing := why_not(spec, recipe):
+    if missing := no_device(spec) or why_not(spec, recipe):  # nobody waits for a build that cannot run here
         return Fault(FaultKind.UNAVAILABLE, missing)
     if not build:
         return Fault(FaultKind.UNAVAILABLE, f"not built; run: msm peers build {spec.name}")
@@ -208,6 +210,12 @@ def find_built(spec: PeerSpec, recipe: Recipe) -> Program | None:
 def carried_folder(spec: PeerSpec, recipe: Recipe, cache: Path) -> Path:
     """Where a program that was built on another machine lies in a cache."""
     return cache / spec.name / "carried" / recipe.key
+
+
+def no_device(spec: PeerSpec) -> str | None:
+    """Why a GPU peer's program could not run here, once built or carried; None if it could, or if there is none."""
+    lack = gpu_lack() if spec.place == "gpu" and not isinstance(spec.recipe, AbsentRecipe) else None
+    return str(lack) if lack else None
 
 
 def why_not(spec: PeerSpec, recipe: Recipe) -> str | None:

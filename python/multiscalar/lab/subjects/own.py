@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import multiscalar as ms
 
-from ...engine import registry
+from ..lacks import own_lack
 from ..status import Status, SubjectError, failure
 from ..subject import Case, Evidence, Place, Sample, Scope
 
@@ -46,10 +46,8 @@ class Own:
 
     def prepare(self, case: Case, inputs: Any) -> None:
         """Bind the call that the scope times."""
-        if self._backend != "auto":
-            state = registry.availability(self._backend)
-            if not state.usable:
-                raise SubjectError(Status.UNAVAILABLE, state.reason)
+        if self._backend != "auto" and (missing := own_lack(self._backend)):
+            raise SubjectError(Status.UNAVAILABLE, str(missing))
         try:
             self._call = _bind(self._backend, case, inputs, self._options)
         except ms.errors.MultiscalarError as error:
