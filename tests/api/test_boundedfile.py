@@ -78,7 +78,7 @@ def test_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(ProfileWarning, match="not a regular file"):
         assert store.read(path, "test") is None
     monkeypatch.setenv("MULTISCALAR_PROFILE", "/dev/zero")
-    with pytest.warns(ProfileWarning), pytest.raises(OptionError, match="/dev/zero"):
+    with pytest.raises(OptionError, match=r"/dev/zero.* is not a regular file"):
         ms.msm([(1, 2)], [1], curve="bn254")
 
 

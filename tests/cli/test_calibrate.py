@@ -208,7 +208,14 @@ def test_the_command_compares_two_files(tmp_path: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit) as left:
         main(["calibrate", "--compare", str(path), str(tmp_path / "none.json")])
     assert left.value.code == 2
-    assert "is no profile" in capsys.readouterr().err
+    assert "is no profile (No such file" in capsys.readouterr().err
+    (tmp_path / "text.json").write_text("hello")
+    with pytest.raises(SystemExit) as left:
+        main(["calibrate", "--compare", str(tmp_path / "text.json"), str(path)])
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"msm: {tmp_path / 'text.json'} is no profile (not JSON")
+    assert said.count("\n") == 1, "one line, and no warning before it"
 
 
 def test_once_means_before_the_first_command_that_lets_auto_choose(

@@ -49,6 +49,19 @@ def test_output_goes_to_a_file(msm, tmp_path: Path) -> None:  # type: ignore[no-
     assert not (tmp_path / "state").exists()
 
 
+def test_a_profile_that_cannot_be_used_is_one_line(msm, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    from multiscalar.dispatch.machine import this_machine
+    from multiscalar.dispatch.store import path_for
+
+    path = path_for(this_machine())
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    done = msm("msm explain --size 2^12")
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"msm: warning: the profile {path} cannot be used (not JSON")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("command", "code", "word"),
     [

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -174,8 +175,18 @@ def test_off_and_a_named_file(tmp_path: Path) -> None:
         found = store.find(HERE)
         assert found is not None
         assert found.machine.gpu == "GPU Z"
-    with ms.using(profile=str(tmp_path / "absent.json")), pytest.raises(ms.errors.OptionError, match="absent"):
-        store.find(HERE)
+    for name, text, why in (
+        ("absent", None, "No such file"),
+        ("text", b"hi", "not JSON"),
+        ("raw", b"\xff", "not UTF-8"),
+    ):
+        path = tmp_path / name
+        if text is not None:
+            path.write_bytes(text)
+        with warnings.catch_warnings(), ms.using(profile=str(path)):
+            warnings.simplefilter("error")  # the error says why, no warning beside it
+            with pytest.raises(ms.errors.OptionError, match=rf"{name}.*\({why}"):
+                store.find(HERE)
 
 
 def test_a_site_profile_serves_who_has_none() -> None:

@@ -9,13 +9,14 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
 
-from ..errors import MultiscalarError
+from ..errors import MultiscalarError, MultiscalarWarning
 from .exits import code_of
 
 __all__ = ["COMMANDS", "main"]
@@ -56,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> None:
                 _register(app, name, module)
             elif _exists(module):
                 app.command(name, help=line)(_elsewhere)
-        app(arguments, prog_name="msm")
+        with _warnings_in_a_line():
+            app(arguments, prog_name="msm")
     except MultiscalarError as error:  # what no command foresaw: a setting without meaning, a core of other sources
         typer.echo(f"msm: {error}", err=True)
         sys.exit(code_of(error))
@@ -65,6 +67,22 @@ def main(argv: Sequence[str] | None = None) -> None:
         with suppress(OSError):
             typer.echo(f"msm: {error.filename or 'output'}: {error.strerror or error}", err=True)
         sys.exit(1)
+
+
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Warnings of ours as the errors are written: a user of the command has no use for the line of code."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **rest: Any) -> None:
+            if issubclass(category, MultiscalarWarning):
+                typer.echo(f"msm: warning: {message}", err=True)
+            else:
+                usual(message, category, *where, **rest)
+
+        warnings.showwarning = show
+        yield
 
 
 def _open_streams() -> None:

@@ -16,7 +16,7 @@ from ..dispatch import store
 from ..dispatch.agreement import WANTED, Found, compare, found_in
 from ..dispatch.calibrate import Grid, NotAttested, NotMeasured, Outcome, calibrate
 from ..dispatch.machine import this_machine
-from ..dispatch.profile import Profile, Series, to_json
+from ..dispatch.profile import Profile, ProfileError, Series, to_json
 from ..errors import MultiscalarError
 from ..lab.calibration import judged
 from ..lab.lacks import own_lack
@@ -129,10 +129,10 @@ def _found(path: Path) -> Found:
     """The boundaries of a calibration, from its record or its profile."""
     if path.suffix == ".jsonl":
         return {Series(one.curve, "cpu", one.scope): one.found for one in judged(read([path]))}
-    profile = store.read(path, str(path))
-    if profile is None:
-        raise o.fail(f"{path} is no profile; `msm calibrate --output FILE` writes one")
-    return found_in(profile)
+    try:
+        return found_in(store.load(path, str(path)))
+    except ProfileError as error:
+        raise o.fail(f"{path} is no profile ({error}); `msm calibrate --output FILE` writes one") from None
 
 
 def _scopes(text: str) -> list[str]:

@@ -25,7 +25,7 @@ from platformdirs import user_state_path
 from .. import boundedfile
 from ..errors import OptionError, ProfileWarning
 from ..settings import setting
-from .profile import MAX_BYTES, Machine, Profile, from_json, to_json
+from .profile import MAX_BYTES, Machine, Profile, ProfileError, from_json, to_json
 
 SITE: Final = Path("/etc/multiscalar/profiles")
 _warned: set[str] = set()
@@ -43,13 +43,25 @@ def path_for(machine: Machine) -> Path:
     return folder() / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
 
 
+def load(path: Path, origin: str) -> Profile:
+    """The profile at `path`. Errors: `ProfileError` with the reason, whatever is there, or nothing."""
+    try:
+        return from_json(boundedfile.read(path, MAX_BYTES).decode(), origin)
+    except UnicodeDecodeError:
+        raise ProfileError("not UTF-8 text") from None
+    except OSError as error:
+        raise ProfileError(error.strerror or str(error)) from error
+    except ValueError as error:
+        raise error if isinstance(error, ProfileError) else ProfileError(str(error)) from error
+
+
 def read(path: Path, origin: str) -> Profile | None:
     """The profile at `path`; None, with one warning a file, if there is something there that is none."""
     try:
-        return from_json(boundedfile.read(path, MAX_BYTES).decode(), origin)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
+        return load(path, origin)
+    except ProfileError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return None
         if str(path) not in _warned:
             _warned.add(str(path))
             warnings.warn(
@@ -69,14 +81,14 @@ def find(machine: Machine) -> Profile | None:
     if chosen == "off":
         return None
     if chosen:
-        named = read(Path(chosen), "named by MULTISCALAR_PROFILE")
-        if named is None:
+        try:
+            return load(Path(chosen), "named by MULTISCALAR_PROFILE")
+        except ProfileError as error:
             raise OptionError(
-                f"profile = {chosen!r} cannot be read",
+                f"profile = {chosen!r} cannot be read ({error})",
                 accepted="the path of a profile, or off",
                 hint="Run `msm calibrate`.",
-            )
-        return named
+            ) from error
     mine = read(path_for(machine), "measured on this machine")
     if mine is not None and not mine.machine.mismatch(machine):
         return mine
