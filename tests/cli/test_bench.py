@@ -21,9 +21,9 @@ import typer
 from tests.patience import PATIENCE_S
 
 
-def msm(line, expect=0):
-    """Run `msm` with the words of `line`."""
-    words = [sys.executable, "-m", "multiscalar.cli", *shlex.split(line)]
+def msm(line, *files, expect=0):
+    """Run `msm` with the words of `line`, in which {0}, {1}, ... are `files`."""
+    words = [sys.executable, "-m", "multiscalar.cli", *(word.format(*files) for word in shlex.split(line))]
     done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == expect, done.stderr
     return done
@@ -127,16 +127,16 @@ def test_runs_format_has_the_story_s_lines():
 
 def test_record_check_resume_and_json(tmp_path):
     record = tmp_path / "r.jsonl"
-    line = f"bench --sizes 4,8 --repeats 5 --paths cpu --inputs independent --record {record}"
-    msm(line)
+    line = "bench --sizes 4,8 --repeats 5 --paths cpu --inputs independent --record {0}"
+    msm(line, record)
     before = record.read_text()
-    again = msm(f"{line} --resume --format json")
+    again = msm(f"{line} --resume --format json", record)
     assert record.read_text().startswith(before), "append-only"
     document = json.loads(again.stdout)
     assert [len(row["wall_ns"]) for row in document["rows"]] == [5, 5]
     added = [json.loads(line)["kind"] for line in record.read_text()[len(before) :].splitlines()]
     assert added == ["run", "end"], "nothing was measured again"
-    msm(f"check {record}")
+    msm("check {0}", record)
 
 
 def test_every_shape_scope_and_batch_is_right():
@@ -300,7 +300,7 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path):
 
 def test_more_terms_than_memory_holds_is_a_row_and_the_record_says_so(tmp_path):
     record = tmp_path / "r.jsonl"
-    done = msm(f"bench --sizes 4,2^50 --repeats 1 --paths cpu --format csv --record {record}", expect=3)
+    done = msm("bench --sizes 4,2^50 --repeats 1 --paths cpu --format csv --record {0}", record, expect=3)
     assert [(row["size"], row["status"]) for row in table(done.stdout)] == [("4", "ok"), (str(2**50), "UNAVAILABLE")]
     assert "Traceback" not in done.stderr
     assert json.loads(record.read_text().splitlines()[-1])["complete"] is True
@@ -339,8 +339,9 @@ def test_closed_streams_hold_up_nothing(closed, tmp_path):
     """A service may start a program without stdout or stderr."""
     close = " ".join(f"{number}>&-" for number in closed.split())
     record = tmp_path / "run.jsonl"
-    command = f"{sys.executable} -m multiscalar.cli bench --sizes 4 --repeats 1 --paths cpu --record {record} {close}"
-    assert subprocess.run(command, shell=True, check=False, timeout=PATIENCE_S).returncode == 0
+    words = ["bench", "--sizes", "4", "--repeats", "1", "--paths", "cpu", "--record", str(record)]
+    command = ["sh", "-c", f'exec "$0" "$@" {close}', sys.executable, "-m", "multiscalar.cli", *words]
+    assert subprocess.run(command, check=False, timeout=PATIENCE_S).returncode == 0
     assert '"complete":true' in record.read_text()
 
 

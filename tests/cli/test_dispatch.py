@@ -17,9 +17,11 @@ def msm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-unt
     """Run a command with a state of its own."""
     monkeypatch.setenv("MULTISCALAR_STATE_DIR", str(tmp_path / "state"))
 
-    def run(command: str) -> subprocess.CompletedProcess[str]:
-        words = [sys.executable, "-m", "multiscalar.cli", *command.split()[1:]]
-        return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
+    def run(command: str, *files: Path) -> subprocess.CompletedProcess[str]:
+        """The words of `command`, in which {0} is a file."""
+        words = [word.format(*files) for word in command.split()[1:]]
+        command_line = [sys.executable, "-m", "multiscalar.cli", *words]
+        return subprocess.run(command_line, capture_output=True, text=True, timeout=PATIENCE_S)
 
     return run
 
@@ -43,7 +45,7 @@ def test_calibrate_then_explain(msm, tmp_path: Path) -> None:  # type: ignore[no
 
 def test_output_goes_to_a_file(msm, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     target = tmp_path / "mine.json"
-    done = msm(f"msm calibrate --curve bn254 --scope resident-bases --budget 2 --force --output {target}")
+    done = msm("msm calibrate --curve bn254 --scope resident-bases --budget 2 --force --output {0}", target)
     assert done.returncode == 0, done.stderr
     assert target.exists()
     assert not (tmp_path / "state").exists()
@@ -75,7 +77,10 @@ def test_a_profile_that_cannot_be_used_is_one_line(msm, tmp_path: Path) -> None:
     ],
 )
 def test_bad_usage(msm, command: str, code: int, word: str) -> None:  # type: ignore[no-untyped-def]
-    done = msm(command)
+    refused(msm(command), code, word)
+
+
+def refused(done: subprocess.CompletedProcess[str], code: int, word: str) -> None:
     assert done.returncode == code, done.stderr
     assert word in done.stderr
     assert "Traceback" not in done.stderr
@@ -91,4 +96,4 @@ def test_bad_usage(msm, command: str, code: int, word: str) -> None:  # type: ig
     ],
 )
 def test_a_file_that_could_not_be_written_is_refused_first(msm, tmp_path: Path, command: str, word: str) -> None:  # type: ignore[no-untyped-def]
-    test_bad_usage(msm, command.format(tmp_path), 2, word)
+    refused(msm(command, tmp_path), 2, word)

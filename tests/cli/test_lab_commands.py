@@ -33,10 +33,10 @@ def test_overview_lists_the_commands_that_exist():
 
 def test_compare_gates_on_slower(tmp_path):
     a, b = write(tmp_path / "a.jsonl", lines(10.0)), write(tmp_path / "b.jsonl", lines(13.0))
-    assert "SLOWER" in msm(f"compare {a} {b}", expect=1).stdout
-    assert "FASTER" in msm(f"compare {b} {a}").stdout
-    assert "SAME" in msm(f"compare {a} {a}").stdout
-    (pair,) = json.loads(msm(f"compare {a} {b} --format json", expect=1).stdout)["pairs"]
+    assert "SLOWER" in msm("compare {0} {1}", a, b, expect=1).stdout
+    assert "FASTER" in msm("compare {0} {1}", b, a).stdout
+    assert "SAME" in msm("compare {0} {0}", a).stdout
+    (pair,) = json.loads(msm("compare {0} {1} --format json", a, b, expect=1).stdout)["pairs"]
     assert pair["verdict"] == "SLOWER"
     assert pair["low"] < pair["ratio"] < pair["high"]
 
@@ -44,20 +44,20 @@ def test_compare_gates_on_slower(tmp_path):
 def test_check_fails_on_a_record_that_proves_nothing(tmp_path):
     bad = lines(10.0)
     del bad[0]
-    assert "completeness" in msm(f"check {write(tmp_path / 'bad.jsonl', bad)}", expect=1).stdout
+    assert "completeness" in msm("check {0}", write(tmp_path / "bad.jsonl", bad), expect=1).stdout
     good = write(tmp_path / "good.jsonl", lines(10.0))
-    msm(f"check {good}")
-    assert "inputs" in msm(f"check --strict {good}", expect=1).stdout
+    msm("check {0}", good)
+    assert "inputs" in msm("check --strict {0}", good, expect=1).stdout
 
 
 @pytest.mark.parametrize("command", ["check", "compare {0}", "report", "doctor --read"])
 def test_hostile_files_are_one_line_and_exit_2(tmp_path, command):
     path = tmp_path / "junk.jsonl"
     path.write_text("junk\n")
-    done = msm(f"{command.format(path)} {path}", expect=2)
+    done = msm(f"{command} {{0}}", path, expect=2)
     assert "line 1: not JSON" in done.stderr
     assert "Traceback" not in done.stderr
-    missing = msm(f"check {tmp_path}/none.jsonl", expect=2)
+    missing = msm("check {0}", tmp_path / "none.jsonl", expect=2)
     assert "none.jsonl" in missing.stderr
 
 
@@ -74,7 +74,7 @@ def test_hostile_files_are_one_line_and_exit_2(tmp_path, command):
 )
 def test_a_peer_that_nobody_knows_is_refused_before_anything_is_measured(tmp_path, command, ours):
     record = tmp_path / "r.jsonl"
-    done = msm(command.format(record), expect=2)
+    done = msm(command, record, expect=2)
     *_, line = done.stderr.splitlines()
     assert line.startswith("msm: 'nosuch")
     for name in (*ours, "arkworks, blst, gnark", "zksnake"):
@@ -84,15 +84,14 @@ def test_a_peer_that_nobody_knows_is_refused_before_anything_is_measured(tmp_pat
 
 def test_report_writes_a_page(tmp_path):
     page = tmp_path / "out.html"
-    msm(f"report {write(tmp_path / 'a.jsonl', lines(10.0))} -o {page}")
+    msm("report {0} -o {1}", write(tmp_path / "a.jsonl", lines(10.0)), page)
     assert page.read_text().startswith("<!doctype html>")
-    assert (
-        "no rows" in msm(f"report {write(tmp_path / 'empty.jsonl', [stories.run_line()])} -o {page}", expect=2).stderr
-    )
+    empty = write(tmp_path / "empty.jsonl", [stories.run_line()])
+    assert "no rows" in msm("report {0} -o {1}", empty, page, expect=2).stderr
 
 
 def test_doctor_reads_a_record_and_measures(tmp_path):
-    found = msm(f"doctor --read {write(tmp_path / 'a.jsonl', lines(10.0))}").stdout
+    found = msm("doctor --read {0}", write(tmp_path / "a.jsonl", lines(10.0))).stdout
     assert "steady" in found
     measured = msm("doctor --subject cpu --size 2^8 --repeats 5 --treatments").stdout
     assert "typical" in measured
@@ -111,7 +110,7 @@ def test_compare_paths_prints_the_story_s_table():
 def test_compare_measures_nothing_where_one_of_the_two_is_not_to_be_had(words, tmp_path):
     if gpu_is_here():
         pytest.skip("a GPU is here: both have times")
-    done = msm(f"compare{words} --record {tmp_path / 'r.jsonl'}", expect=3)
+    done = msm(f"compare{words} --record {{0}}", tmp_path / "r.jsonl", expect=3)
     assert "is not to be had here: " in done.stderr
     assert "--paths cpu,gnark" in done.stderr
     assert (done.stdout, list(tmp_path.iterdir())) == ("", [])
