@@ -24,8 +24,10 @@ Array = npt.NDArray[Any]
 SCALAR_LIMBS: Final = 4
 NARROW: Final = frozenset(np.dtype(kind) for kind in ("bool", "uint8", "uint16", "uint32", "uint64"))
 _FULL: Final = np.dtype(np.uint64)
+_FULL_SHAPE: Final = (SCALAR_LIMBS,)
 _SCALARS_ACCEPTED: Final = "uint64[n, 4], bool or uint8/16/32/64 [n], or a sequence of ints"
 _HOST_DEVICES: Final = (1, 3)  # kDLCPU, kDLCUDAHost
+_LAYOUT_FLAGS: Final = 0x101  # NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_ALIGNED
 
 
 def is_device_array(value: object) -> bool:
@@ -107,6 +109,8 @@ def _negative(array: Array, curve: Curve) -> None:
 
 def scalar_array(value: object, curve: Curve, *, reduce: bool) -> Array:
     """Scalars as uint64[n, 4] or narrow [n]. Errors: `InputTypeError`, `ShapeError`, `ScalarRangeError`."""
+    if is_full(value):
+        return value
     if not is_arraylike(value):
         return scalar_ints(value, curve, reduce=reduce)
     array = as_array(value, "scalars")
@@ -131,6 +135,16 @@ def scalar_array(value: object, curve: Curve, *, reduce: bool) -> Array:
     raise ShapeError(
         f"scalars have shape {array.shape} and dtype {dtype}",
         accepted=_SCALARS_ACCEPTED + "; a batch is uint64[m, n, 4] or a list of vectors",
+    )
+
+
+def is_full(value: object) -> TypeGuard[Array]:
+    """Whether `value` is a plain array of full scalars that needs no conversion: asked of each vector of a batch."""
+    return (
+        type(value) is np.ndarray
+        and value.dtype == _FULL
+        and value.shape[1:] == _FULL_SHAPE
+        and value.flags.num & _LAYOUT_FLAGS == _LAYOUT_FLAGS
     )
 
 

@@ -260,9 +260,8 @@ def test_an_interrupt_while_points_come_leaves_nothing_under_way(
     assert ms.Bases(points, backend="cuda").msm(scalars) == expected
 
 
-def test_a_bad_scalar_on_the_device_is_named_by_its_index_in_the_call(
-    shim: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("place", [OnDevice, np.asarray])
+def test_a_bad_scalar_is_named_by_its_index_in_the_call(shim: Any, monkeypatch: pytest.MonkeyPatch, place: Any) -> None:
     shim()
     points, scalars, _ = inputs("bn254", 80)
     bases = ms.Bases(points, backend="cuda")
@@ -278,5 +277,5 @@ def test_a_bad_scalar_on_the_device_is_named_by_its_index_in_the_call(
     high = scalars.data.copy()
     high[77] = 2**64 - 1
     with pytest.raises(ms.errors.ScalarRangeError) as refused:
-        bases.msm(OnDevice(high))
+        bases.msm(place(high))
     assert refused.value.index == 77

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from multiscalar.cuda import chunks, compiled, once, overlap, running, staging
 from multiscalar.cuda.lane import ANSWERS
-from multiscalar.cuda.operand import point_operand
 from multiscalar.cuda.plan import Plan
 from multiscalar.cuda.shape import CurveShape, DeviceShape, Shape
 
@@ -117,7 +116,7 @@ def test_a_small_call_from_page_locked_memory_is_read_as_it_lies(shim: Any, monk
     slots = len(runtime._pinned)
     lane = compiled.kernels(points.curve).lane
     monkeypatch.setattr(ctypes, "memmove", lambda *_: pytest.fail("copied by the host"))
-    assert lane.staging.points(point_operand(points.curve.points(arrays[0], check="none"))) == arrays[0].ctypes.data
+    assert lane.staging.points(arrays[0]) == arrays[0].ctypes.data
     assert len(runtime._pinned) == slots
 
 

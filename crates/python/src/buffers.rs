@@ -1,7 +1,7 @@
 //! Caller's arrays as slices. Python has checked layout and type; here both are checked once more, as unsafe code
 //! must not depend on that.
 
-use pyo3::buffer::{Element, PyBuffer};
+use pyo3::buffer::{Element, PyBuffer, PyUntypedBuffer};
 use pyo3::prelude::*;
 
 use crate::failure::failure;
@@ -27,6 +27,29 @@ impl<T: Element> Input<T> {
         // SAFETY: the buffer is C-contiguous, holds item_count elements of T (PyBuffer checked type, size and
         // alignment) and lives as long as self.
         unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast::<T>(), self.0.item_count()) }
+    }
+}
+
+/// A C-contiguous array of whatever type as bytes, kept alive by the buffer protocol.
+pub struct Bytes(PyUntypedBuffer);
+
+impl Bytes {
+    /// Takes the buffer of `object`.
+    pub fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let buffer = PyUntypedBuffer::get(object)?;
+        if !buffer.is_c_contiguous() {
+            return Err(failure("internal", None, "an array that is not C-contiguous reached the core"));
+        }
+        Ok(Self(buffer))
+    }
+
+    /// The bytes. As with any library that works without the GIL, the caller must not write to the array meanwhile.
+    pub fn as_slice(&self) -> &[u8] {
+        if self.0.len_bytes() == 0 {
+            return &[];
+        }
+        // SAFETY: the buffer is C-contiguous, holds len_bytes bytes, which any values are, and lives as long as self.
+        unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast::<u8>(), self.0.len_bytes()) }
     }
 }
 

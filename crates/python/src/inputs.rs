@@ -6,7 +6,7 @@ use multiscalar_core::staging;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::buffers::{Input, Output};
+use crate::buffers::{Bytes, Input, Output};
 use crate::curves::{AnyCurve, find};
 use crate::failure::{failure, from_msm};
 use crate::interrupt::run;
@@ -83,12 +83,17 @@ pub fn normalize<'py>(
     let limbs: Vec<u64> = projective.as_chunks().0.iter().map(|limb| u64::from_le_bytes(*limb)).collect();
     let mut affine = vec![0; limbs.len() / 3 * 2];
     let exceptional = curve.normalize(&limbs, &mut affine);
-    let bytes: Vec<u8> = affine.into_iter().flat_map(u64::to_le_bytes).collect();
-    Ok((PyBytes::new(py, &bytes), exceptional))
+    let bytes = PyBytes::new_with(py, 8 * affine.len(), |bytes| {
+        for (place, limb) in bytes.as_chunks_mut().0.iter_mut().zip(affine) {
+            *place = limb.to_le_bytes();
+        }
+        Ok(())
+    })?;
+    Ok((bytes, exceptional))
 }
 
-/// Copies `rows[k]` to `target[k * stride ..]`, all C-contiguous bytes, on `threads` threads (0: all). The caller made
-/// `target` and lets nobody else touch it meanwhile.
+/// Copies the bytes of `rows[k]` to `target[k * stride ..]`, all C-contiguous, on `threads` threads (0: all). The caller
+/// made `target` and lets nobody else touch it meanwhile.
 #[pyfunction]
 pub fn gather(
     py: Python<'_>,
@@ -98,8 +103,8 @@ pub fn gather(
     threads: usize,
 ) -> PyResult<()> {
     let mut target = Output::<u8>::new(target)?;
-    let rows = rows.iter().map(Input::<u8>::new).collect::<PyResult<Vec<_>>>()?;
-    let rows: Vec<&[u8]> = rows.iter().map(Input::as_slice).collect();
+    let rows = rows.iter().map(Bytes::new).collect::<PyResult<Vec<_>>>()?;
+    let rows: Vec<&[u8]> = rows.iter().map(Bytes::as_slice).collect();
     let target = target.as_slice();
     py.detach(|| staging::gather(target, &rows, stride, threads));
     Ok(())

@@ -1,4 +1,4 @@
-//! Sums that a device leaves in projective form, as affine points. Cost: six multiplications a sum and one inversion.
+//! Sums that a device leaves in projective form, as affine points. Cost: five multiplications a sum and one inversion.
 //! Source: Montgomery, Speeding the Pollard and elliptic curve methods, 1987 (one inversion for all).
 
 use multiscalar_core::curve::CurveParams;
@@ -25,7 +25,10 @@ pub fn normalize<C: CurveParams>(projective: &[u64], out: &mut [u64]) -> Option<
             before
         })
         .collect();
-    let mut inverse = product.invert().unwrap_or(C::Field::ONE); // a product of values that are not zero has an inverse
+    // A product of values that are not zero has an inverse. It is written without its Montgomery factor, as are then its
+    // multiples: the last multiplications leave canonical coordinates.
+    let inverse = product.invert().unwrap_or(C::Field::ONE);
+    let mut inverse = C::Field::from_mont(inverse.to_canonical());
     let mut exceptional = None;
     for (i, point) in out.chunks_exact_mut(2 * count).enumerate().rev() {
         let [x, y, z] = sums[i];
@@ -33,8 +36,8 @@ pub fn normalize<C: CurveParams>(projective: &[u64], out: &mut [u64]) -> Option<
         if !z.is_zero() {
             let own = inverse * before[i];
             inverse = inverse * z;
-            point[..count].copy_from_slice((x * own).to_canonical().as_ref());
-            point[count..].copy_from_slice((y * own).to_canonical().as_ref());
+            point[..count].copy_from_slice((x * own).to_mont().as_ref());
+            point[count..].copy_from_slice((y * own).to_mont().as_ref());
         } else if x.is_zero() && y.is_zero() {
             exceptional = Some(i);
         }
@@ -53,7 +56,7 @@ fn modulus<F: Field>() -> F::Limbs {
 fn element<F: Field>(limbs: &[u64], modulus: &F::Limbs) -> F {
     let mut reduced = F::Limbs::ZERO;
     reduced.as_mut().copy_from_slice(limbs);
-    while F::from_canonical(reduced).is_none() {
+    while !F::is_reduced(&reduced) {
         let mut borrow = false;
         for (limb, p) in reduced.as_mut().iter_mut().zip(modulus.as_ref()) {
             let (difference, under) = limb.overflowing_sub(*p);

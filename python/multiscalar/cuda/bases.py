@@ -77,20 +77,20 @@ class DeviceBases:
                 raise
         # Outside of the handler: the parts' own errors do not drag this one along.
         left, right = (self._within_memory(part, options) for part in work.halves())
-        return [total(self.curve, left + right)] if len(work.operands) == 1 else left + right
+        return [total(self.curve, left + right)] if len(work.vectors) == 1 else left + right
 
     def _run(self, work: Work, options: MsmOptions) -> list[Outcome]:
         """All vectors of `work`, which has one type of scalars."""
-        n = work.n
-        if n == 0:
-            return [nothing(self.curve, self._kernels.device_name, len(work.operands)) for _ in work.operands]
+        batch = len(work.vectors)
+        if work.n == 0:
+            return [nothing(self.curve, self._kernels.device_name, batch)] * batch
         lane = self._lane
         with lane.lock, self._kernels.runtime.current():
             lane.settle()
             started = time.perf_counter_ns()
-            source = source_of(work.operands, n)
+            source = source_of(work.vectors)
             try:
-                if source.inbox and work.operands[0].data is not None:
+                if source.inbox and work.vectors.on_host:
                     tasks = self._submit_in_turn(work, source, options)
                 else:
                     tasks = [self._submit(work, source, self._planned(work, source, options))]
@@ -110,12 +110,12 @@ class DeviceBases:
     def _submit_in_turn(self, work: Work, source: Source, options: MsmOptions) -> list[Task]:
         """Host scalars through the inbox; in two parts, if work on the first hides the way of the second's scalars."""
         terms = 0
-        if len(work.operands) == 1:
-            shape = self._shape(work, work.n, False, source)
+        if len(work.vectors) == 1:
+            shape = self._shape(work, source)
             terms = first_part(shape, self._kernels.device_shape, self._windows(shape, options), options.path)
         if terms:
             head, rest = work.split(terms)
-            parts = [(head, source), (rest, source._replace(offset=head.operands[0].size, slot=1))]
+            parts = [(head, source), (rest, source._replace(offset=head.vectors.size, slot=1))]
             for _ in range(2):  # scratch that grows for the second plan takes the first one away: then both again
                 plans = [self._planned(part, where, options) for part, where in parts]
                 if all(self._lane.has(planned) for planned in plans):
@@ -128,29 +128,28 @@ class DeviceBases:
 
     def _planned(self, work: Work, source: Source, options: MsmOptions) -> Planned:
         """The plan of this shape of call. A repeated call finds it by a few numbers."""
-        operands = work.operands
-        one, n, batch = operands[0], work.n, len(operands)
-        uneven = batch > 1 and any(operand.count != n for operand in operands)
+        vectors = work.vectors
         key = (
-            self._identity, work.first, n, batch, work.own_bases, one.item_bytes, one.montgomery, uneven,
-            one.data is None, source.inbox, source.offset, source.slot, source.rows, options.window, options.path,
+            self._identity, work.first, work.n, len(vectors), work.own_bases, vectors.item_bytes,
+            vectors.montgomery, vectors.uneven, vectors.on_host, source.inbox, source.offset, source.slot, source.rows,
+            options.window, options.path,
         )  # fmt: skip
-        return self._lane.known(key) or self._new_plan(key, work, n, uneven, source, options)
+        return self._lane.known(key) or self._new_plan(key, work, source, options)
 
-    def _shape(self, work: Work, n: int, uneven: bool, source: Source) -> Shape:
-        facts, one = self._table.facts, work.operands[0]
+    def _shape(self, work: Work, source: Source) -> Shape:
+        facts, vectors = self._table.facts, work.vectors
         return Shape(
             curve=self._kernels.curve_shape,
-            n=n,
-            batch=len(work.operands),
+            n=work.n,
+            batch=len(vectors),
             points=facts.points,
             own_bases=work.own_bases,
-            scalar_bytes=one.item_bytes,
-            montgomery=one.montgomery,
+            scalar_bytes=vectors.item_bytes,
+            montgomery=vectors.montgomery,
             subgroup=facts.subgroup,
-            lengths=uneven,
+            lengths=vectors.uneven,
             rows=source.rows,
-            factor=facts.factor if one.item_bytes == FULL_BYTES else 1,  # few windows: the first part is all they need
+            factor=facts.factor if vectors.item_bytes == FULL_BYTES else 1,  # few windows: the first part is enough
             endomorphism=facts.endomorphism,
         )
 
@@ -159,17 +158,15 @@ class DeviceBases:
             return self._table.facts.windows
         return divide_up(shape.bits, options.window) if options.window else 0
 
-    def _new_plan(
-        self, key: Hashable, work: Work, n: int, uneven: bool, source: Source, options: MsmOptions
-    ) -> Planned:
+    def _new_plan(self, key: Hashable, work: Work, source: Source, options: MsmOptions) -> Planned:
         """Lay the call out, with as many windows at a time as there is memory for."""
-        device, shape = self._kernels.device_shape, self._shape(work, n, uneven, source)
+        device, shape = self._kernels.device_shape, self._shape(work, source)
         outside = {"table": self._table.pointer + work.first * self._table.record_bytes}
-        parts: list[Chunk] = chunks(shape, DIGITS_BLOCK) if source.inbox and work.operands[0].data is not None else []
+        parts: list[Chunk] = chunks(shape, DIGITS_BLOCK) if source.inbox and work.vectors.on_host else []
         tuning: Tuning | None = tune(shape, device, windows=self._windows(shape, options), path=options.path)
         while tuning is not None:
             layout = lay_out(shape, tuning, device)
-            if uneven:
+            if shape.lengths:
                 layout.need("lengths", 4 * shape.batch)
             try:
                 return self._lane.add(

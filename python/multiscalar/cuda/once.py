@@ -18,13 +18,14 @@ from typing import Any, Final, NamedTuple
 
 from ..arrays import Check, DeviceArray, PointArray
 from ..engine.backend import MsmOptions, Outcome
+from ..engine.vectors import Vectors
 from ..errors import OutOfMemoryError, ScalarRangeError
 from .bases import DIGITS_BLOCK
 from .chunks import chunks, runs
 from .compiled import Kernels
 from .lane import ANSWERING, Planned, in_line
 from .layout import lay_out
-from .operand import Operand, point_operand, scalar_operand
+from .operand import Operand, address, flat, point_operand
 from .outcomes import answered, nothing, total
 from .overlap import LINK_BYTES_PER_US, RING_BYTES_PER_US, has_endomorphism, parts
 from .records import lay_out_table, table_bytes
@@ -36,7 +37,7 @@ from .staging import POINTS_IN_PLACE_BYTES
 from .steps import Launch, Layout
 from .table import left_to_check, off_curve
 from .tune import fewer_sets, tune
-from .work import SMALLEST_PART, Vector, Work
+from .work import SMALLEST_PART, Vector, Work, works
 
 TURNS: Final = 2  # streams: the lane's first, and the one beside it
 MOST_HALVINGS: Final = 6  # where memory is short; a sum in more pieces would take longer than anybody waits
@@ -106,7 +107,7 @@ class _Call:
     ) -> None:
         self._kernels, self._lane, self._options = kernels, kernels.lane, options
         self._points, self._given = point_operand(points), points
-        self._scalars, self._vectors = scalar_operand(scalars), [scalars]
+        ((self._scalars, *_),) = works([scalars], own_bases=False)
         self._check, self._subgroup = wanted is not Check.NONE, points.in_subgroup
 
     def within_memory(self, first: int, terms: int, least: int) -> Outcome:
@@ -126,13 +127,13 @@ class _Call:
         return total(self._kernels.curve, [left, self.within_memory(first + half, terms - half, least)])
 
     def _run(self, first: int, terms: int) -> Outcome:
-        lane, whole = self._lane, terms == self._scalars.count
+        lane, whole = self._lane, terms == self._scalars.longest
         points = self._points if whole else self._points.part(first, terms)
         scalars = self._scalars if whole else self._scalars.part(first, terms)
         with lane.lock, self._kernels.runtime.current():
             lane.settle()
             started = time.perf_counter_ns()
-            source, link, table = source_of([scalars], terms), self._link(points), 0
+            source, link, table = source_of(scalars), self._link(points), 0
             try:
                 course = self._course(points, scalars, source, link)
                 table = course.table_bytes
@@ -165,34 +166,34 @@ class _Call:
         """How fast points are sent, in bytes a microsecond; 0 for those that the kernels read where they are."""
         if points.data is None or points.size <= POINTS_IN_PLACE_BYTES:
             return 0.0
-        return LINK_BYTES_PER_US if self._lane.staging.is_pinned(points) else RING_BYTES_PER_US
+        return LINK_BYTES_PER_US if self._lane.staging.is_pinned(points.array) else RING_BYTES_PER_US
 
-    def _submit(self, part: Part, points: Operand, scalars: Operand, source: Source, link: float) -> Task:
+    def _submit(self, part: Part, points: Operand, scalars: Vectors, source: Source, link: float) -> Task:
         """Everything of one part, up to its answer on the host."""
         lane, runtime = self._lane, self._kernels.runtime
         stream = lane.beside if part.turn else lane.stream
-        if part.terms != scalars.count:
+        if part.terms != scalars.longest:
             points, scalars = points.part(part.first, part.terms), scalars.part(part.first, part.terms)
             if source.pointer:
-                source = source._replace(pointer=scalars.pointer)
-        work = Work(self._vectors, [scalars], part.first, False, _POSITIONS)
+                source = source._replace(pointer=scalars.pointers[0])
+        work = Work(scalars, part.first, False, _POSITIONS)
         copied = start(self._kernels, work, source, part.planned, stream)
         part.planned.plan.sort(stream)
         if part.convert is not None:
-            place = points.pointer if points.data is None else lane.staging.points(points)
+            place = points.pointer if points.data is None else lane.staging.points(points.array)
             part.convert.move("points", place)
             part.convert(stream)
         elif link == LINK_BYTES_PER_US:
-            place = points.host_address
+            place = address(points.array)
             for arrival in part.arrivals:
                 size = arrival.terms * points.item_bytes
                 runtime.copy_in(arrival.target, place + arrival.first * points.item_bytes, size, lane.copies)
                 self._converted(arrival, stream)
         else:
-            flat = points.bytes_view()
+            raw = flat(points.array)
             for arrival in part.arrivals:
                 low, size = arrival.first * points.item_bytes, arrival.terms * points.item_bytes
-                lane.staging.carry(arrival.target, [flat[low : low + size]], size, lane.copies)
+                lane.staging.carry(arrival.target, [raw[low : low + size]], size, lane.copies)
                 self._converted(arrival, stream)
         part.planned.plan.finish(stream)
         return Task(work, part.planned, copied + (0 if points.data is None else points.size))
@@ -206,16 +207,16 @@ class _Call:
 
     # --- plans ----------------------------------------------------------------------------------
 
-    def _course(self, points: Operand, scalars: Operand, source: Source, link: float) -> Course:
+    def _course(self, points: Operand, scalars: Vectors, source: Source, link: float) -> Course:
         """What this shape of call needs. A repeated call finds it by a few numbers."""
         key = (
             "once", self._kernels.curve.name, points.count, points.montgomery, points.data is None, link,
-            self._check, self._subgroup, scalars.item_bytes, scalars.montgomery, scalars.data is None, source.inbox,
+            self._check, self._subgroup, scalars.item_bytes, scalars.montgomery, scalars.on_host, source.inbox,
             self._options.window, self._options.path,
         )  # fmt: skip
         return self._lane.known(key) or self._lane.keep(key, self._new_course(points, scalars, source, link))
 
-    def _new_course(self, points: Operand, scalars: Operand, source: Source, link: float) -> Course:
+    def _new_course(self, points: Operand, scalars: Vectors, source: Source, link: float) -> Course:
         """Lay all parts out, with as many windows at a time as there is memory for."""
         device, path = self._kernels.device_shape, self._options.path
         shapes = self._shapes(points, scalars, source, link)
@@ -233,7 +234,7 @@ class _Call:
     def _windows(self, shape: Shape) -> int:
         return divide_up(shape.bits, self._options.window) if self._options.window else 0
 
-    def _shapes(self, points: Operand, scalars: Operand, source: Source, link: float) -> list[Shape]:
+    def _shapes(self, points: Operand, scalars: Vectors, source: Source, link: float) -> list[Shape]:
         """The shape of each part: more than one if points are sent, and waiting for all of them would show."""
         curve = self._kernels.curve_shape
         whole = Shape(
@@ -242,11 +243,11 @@ class _Call:
         )  # fmt: skip
         terms = [points.count]
         if link and not self._options.window and (source.inbox or source.pointer):
-            each = points.item_bytes + (0 if scalars.data is None else scalars.item_bytes)
+            each = points.item_bytes + (scalars.item_bytes if scalars.on_host else 0)
             terms = parts(whole, self._kernels.device_shape, self._options.path, each, link)
         return [replace(whole, n=n, endomorphism=self._subgroup and has_endomorphism(curve, n)) for n in terms]
 
-    def _placed(self, layouts: list[Layout], points: Operand, scalars: Operand, source: Source, sent: bool) -> Course:
+    def _placed(self, layouts: list[Layout], points: Operand, scalars: Vectors, source: Source, sent: bool) -> Course:
         """Memory for `layouts`: a table a part, raw points where they need room of their own, scalars, scratch."""
         lane, curve = self._lane, self._kernels.curve_shape
         front: dict[str, int] = {"scalars": source.inbox}
@@ -265,7 +266,7 @@ class _Call:
                 shape, table = layout.shape, places[f"table {k}"]
                 mine = {name: places[f"scratch {k % TURNS}"] + offset for name, offset in offsets.items()}
                 mine |= {"table": table, "scalars": places["scalars"] + first * scalars.item_bytes}
-                arriving = chunks(shape, DIGITS_BLOCK) if source.inbox and scalars.data is not None else []
+                arriving = chunks(shape, DIGITS_BLOCK) if source.inbox and scalars.on_host else []
                 planned = lane.plan((), self._kernels.module, layout, mine, k, arriving, apart=True)
                 raw = (places[f"raw {k}"] if shape.endomorphism else table) if sent else 0
                 course.parts.append(self._part(first, shape, planned, points, raw, k % TURNS))
@@ -307,6 +308,6 @@ def _phases(course: Course) -> list[dict[str, int]]:
     return spent
 
 
-_POSITIONS: Final = [0]
+_POSITIONS: Final = range(1)
 
 __all__ = ["sum_once"]

@@ -1,4 +1,4 @@
-"""Scalars and points as bytes somewhere: host arrays and device arrays behind one description.
+"""Points as bytes somewhere: host arrays and device arrays behind one description. Scalars are `engine.vectors`.
 
 Device arrays come through `__cuda_array_interface__` or DLPack and are read in place. The interface names the
 stream that produced the data; our stream waits for it, so that no synchronisation of the caller is needed
@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import DeviceArray, Form, PointArray, ScalarArray
 from .program import cuda_core
 
+Array = np.ndarray[Any, np.dtype[Any]]
 ALIGNMENT = 16  # kernels read quads of words
 _LEGACY = 1  # DLPack's word for the legacy default stream: the producer orders its work before it
 _WIDTHS = {name: np.dtype(name).itemsize for name in ("bool", "uint8", "uint16", "uint32", "uint64")}
@@ -31,7 +32,7 @@ class Operand:
     count: int
     item_bytes: int
     montgomery: bool
-    data: np.ndarray[Any, np.dtype[Any]] | None
+    data: Array | None
     pointer: int = 0
     producer: int | None = None
     keep: object = None
@@ -41,15 +42,10 @@ class Operand:
         return self.count * self.item_bytes
 
     @property
-    def host_address(self) -> int:
-        """Where host data lie."""
+    def array(self) -> Array:
+        """The data on the host."""
         assert self.data is not None
-        return int(self.data.ctypes.data)
-
-    def bytes_view(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """Host data as flat bytes, not copied."""
-        assert self.data is not None
-        return self.data.reshape(-1).view(np.uint8)
+        return self.data
 
     def part(self, first: int, count: int) -> Operand:
         """Items first .. first + count."""
@@ -58,15 +54,29 @@ class Operand:
         return replace(self, count=count, data=data, pointer=pointer)
 
 
-def scalar_operand(scalars: ScalarArray | DeviceArray) -> Operand:
-    return _device(scalars) if isinstance(scalars, DeviceArray) else _host(scalars.data, scalars.form)
+def address(array: Array) -> int:
+    """Where an array lies."""
+    return int(array.ctypes.data)
+
+
+def flat(array: Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """An array as bytes, not copied."""
+    return array.reshape(-1).view(np.uint8)
+
+
+def resolved(vector: ScalarArray | DeviceArray) -> ScalarArray | DeviceArray:
+    """A device array with its address, which DLPack tells only whoever takes the array over."""
+    if isinstance(vector, DeviceArray) and vector.pointer is None:
+        pointer, producer, keep = _view(vector)
+        return replace(vector, source=keep, pointer=pointer, producer=producer)
+    return vector
 
 
 def point_operand(points: PointArray | DeviceArray) -> Operand:
     return _device(points) if isinstance(points, DeviceArray) else _host(points.data, points.form)
 
 
-def _host(data: np.ndarray[Any, np.dtype[Any]], form: Form) -> Operand:
+def _host(data: Array, form: Form) -> Operand:
     item = data.dtype.itemsize
     for columns in data.shape[1:]:
         item *= columns

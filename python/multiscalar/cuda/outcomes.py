@@ -10,6 +10,7 @@ from ..arrays import ScalarArray, unreduced
 from ..curves import Curve
 from ..engine.backend import MsmOptions, Outcome
 from ..engine.run import RunInfo
+from ..engine.vectors import Vectors
 from ..errors import ScalarRangeError
 from ..intake import first_unreduced
 from .compiled import Kernels
@@ -34,18 +35,18 @@ def answered(
 
     Errors: `ScalarRangeError` for a scalar >= r, unless `options.reduce`.
     """
-    work, planned = task.work, task.planned
+    vectors, planned = task.work.vectors, task.planned
     bad = None if options.reduce else first_bad(answer, 0)
     if bad is not None:
-        raise out_of_range(work.vectors, before + bad)
-    width = 3 * kernels.curve_shape.coordinate_bytes * len(work.operands)
+        raise out_of_range(vectors, before + bad)
+    width = 3 * kernels.curve_shape.coordinate_bytes * len(vectors)
     sums = decode(answer[STATUS_BYTES : STATUS_BYTES + width], kernels.curve)
     run = RunInfo(
         backend="cuda",
         device=kernels.device_name,
         curve=kernels.curve.name,
-        n=work.operands[0].count,
-        batch=len(work.operands),
+        n=vectors.counts[0],
+        batch=len(vectors),
         path=planned.path,
         window=planned.window,
         wall_ns=time.perf_counter_ns() - started,
@@ -54,10 +55,10 @@ def answered(
         launches=planned.plan.launches,
         evidence={"device_ns": sum(phases.values()), "factor": factor},
     )
-    if len(sums) == 1:
-        return [Outcome(*sums[0], run)]
-    runs = {n: run._replace(n=n) for n in {operand.count for operand in work.operands}}
-    return [Outcome(*sum_, runs[operand.count]) for sum_, operand in zip(sums, work.operands, strict=True)]
+    if not vectors.uneven:
+        return [Outcome(x, y, not (x or y), run) for x, y in sums]
+    runs = {n: run._replace(n=n) for n in set(vectors.counts)}
+    return [Outcome(x, y, not (x or y), runs[n]) for (x, y), n in zip(sums, vectors.counts, strict=True)]
 
 
 def total(curve: Curve, parts: Sequence[Outcome]) -> Outcome:
@@ -93,8 +94,10 @@ def _parts(run: RunInfo) -> int:
     return parts if isinstance(parts, int) else 1
 
 
-def out_of_range(vectors: list[Vector], index: int) -> ScalarRangeError:
+def out_of_range(vectors: Sequence[Vector], index: int) -> ScalarRangeError:
     """The error for a scalar >= r; host vectors are looked through to name the vector's own index and value."""
+    if isinstance(vectors, Vectors) and len(vectors) == 1:
+        vectors = [vectors.first]  # all of it, where this is a part
     for vector in vectors:
         if isinstance(vector, ScalarArray):
             found = first_unreduced(vector.data, vector.curve)

@@ -6,14 +6,18 @@ device, where a single lane would take 17 us or more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import repeat
+from struct import unpack
+
 from .. import _core
 from ..curves import Curve
 from ..errors import NotInSubgroupError
 from .steps import NO_INDEX
 
 
-def decode(data: bytes, curve: Curve) -> list[tuple[int, int, bool]]:
-    """(x, y, is_infinity) of each sum; `data` is [batch][3][8 L] bytes, little-endian.
+def decode(data: bytes, curve: Curve) -> list[tuple[int, int]]:
+    """(x, y) of each sum, (0, 0) for infinity; `data` is [batch][3][8 L] bytes, little-endian.
 
     Errors: `NotInSubgroupError` when the formulas met two points whose difference has order two: that happens only to
     points outside the subgroup of order r, on a curve of even order.
@@ -25,12 +29,10 @@ def decode(data: bytes, curve: Curve) -> list[tuple[int, int, bool]]:
             accepted="points P with r P = 0 on the GPU; the CPU adds up any points of the curve",
             hint='Use check="subgroup" to find them, or backend="cpu".',
         )
-    width, points = 8 * curve.limbs, []
-    for start in range(0, len(affine), 2 * width):
-        x = int.from_bytes(affine[start : start + width], "little")
-        y = int.from_bytes(affine[start + width : start + 2 * width], "little")
-        points.append((x, y, not (x or y)))
-    return points
+    width = 8 * curve.limbs
+    numbers: Callable[[bytes, str], int] = int.from_bytes  # type: ignore[assignment] # takes any word, refuses others
+    coordinates = map(numbers, unpack(f"{width}s" * (len(affine) // width), affine), repeat("little"))
+    return list(zip(coordinates, coordinates, strict=True))
 
 
 def first_bad(status: bytes, word: int) -> int | None:

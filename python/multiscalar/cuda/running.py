@@ -6,14 +6,17 @@ chunk with their digits. The same for bases that are prepared and for points tha
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.vectors import Vectors
 from ..errors import OutOfMemoryError
 from .compiled import Kernels
 from .lane import Planned
-from .operand import ALIGNMENT, Operand
+from .operand import ALIGNMENT, address, flat
 from .staging import IN_PLACE_BYTES
 from .work import Work
 
@@ -38,64 +41,64 @@ class Task(NamedTuple):
     copied: int
 
 
-def source_of(operands: list[Operand], n: int) -> Source:
-    """The source for vectors of one type, the longest of n terms."""
-    first, stride = operands[0], n * operands[0].item_bytes
-    size = stride * len(operands)
-    if first.data is not None:
-        return Source(0, size if size > IN_PLACE_BYTES else 0)
-    if any(one.pointer % ALIGNMENT for one in operands):
-        return Source(0, size)
-    pointer = first.pointer
-    together = all(one.pointer == pointer + k * stride for k, one in enumerate(operands))
-    return Source(pointer, 0) if together else Source(0, 0, rows=True)
+def source_of(vectors: Vectors) -> Source:
+    """The source for vectors of one type."""
+    stride, batch = vectors.longest * vectors.item_bytes, len(vectors)
+    if vectors.on_host:
+        return Source(0, stride * batch if stride * batch > IN_PLACE_BYTES else 0)
+    pointers = vectors.pointers
+    if reduce(or_, pointers) % ALIGNMENT:
+        return Source(0, stride * batch)
+    first = pointers[0]
+    if batch == 1 or pointers == list(range(first, first + stride * batch, stride)):
+        return Source(first, 0)
+    return Source(0, 0, rows=True)
 
 
 def start(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any) -> int:
     """Begin the plan on `stream` with the digits of all scalars; returns the bytes that go to the device for it."""
-    lane, plan, one = kernels.lane, planned.plan, work.operands[0]
-    copied = _send_lengths(kernels, work, planned, stream) if plan.layout.shape.lengths else 0
+    lane, plan, vectors = kernels.lane, planned.plan, work.vectors
+    copied = _send_lengths(kernels, vectors, planned, stream) if plan.layout.shape.lengths else 0
     plan.begin(stream)
-    if one.data is None:
-        for operand in work.operands:
-            lane.follow(operand.producer, stream)
+    if not vectors.on_host:
+        for producer in dict.fromkeys(vectors.producers):
+            lane.follow(producer, stream)
         if source.inbox:
-            _gather(kernels, work, planned, stream)
+            _gather(kernels, vectors, planned, stream)
         if source.rows:
-            scalars = lane.staging.rows([operand.pointer for operand in work.operands])
+            scalars = lane.staging.rows(vectors.pointers)
         else:
             scalars = source.pointer or planned.places["scalars"]
         plan.digits(stream, scalars)
     elif source.inbox:
-        copied += _arrive(kernels, work, planned, stream)
+        copied += _arrive(kernels, vectors, planned, stream)
     else:
-        plan.digits(stream, lane.staging.small(work.operands, work.n * one.item_bytes))
-        copied += one.size if len(work.operands) == 1 else sum(operand.size for operand in work.operands)
+        plan.digits(stream, lane.staging.small(vectors.owners, vectors.longest * vectors.item_bytes))
+        copied += vectors.size
     return copied
 
 
-def _send_lengths(kernels: Kernels, work: Work, planned: Planned, stream: Any) -> int:
+def _send_lengths(kernels: Kernels, vectors: Vectors, planned: Planned, stream: Any) -> int:
     """The terms of each vector, where the kernels read them; returns the bytes."""
-    lengths = np.array([operand.count for operand in work.operands], np.uint32)
+    lengths = np.array(vectors.counts, np.uint32)
     place = kernels.lane.staging.lengths(lengths)
     kernels.runtime.copy_in(planned.places["lengths"], place, lengths.nbytes, stream)
     return lengths.nbytes
 
 
-def _gather(kernels: Kernels, work: Work, planned: Planned, stream: Any) -> None:
+def _gather(kernels: Kernels, vectors: Vectors, planned: Planned, stream: Any) -> None:
     """Device vectors that do not lie where quads can be read are copied to the inbox."""
-    stride = work.n * work.operands[0].item_bytes
-    for k, operand in enumerate(work.operands):
-        target = planned.places["scalars"] + k * stride
-        kernels.runtime.copy_within(target, operand.pointer, operand.size, stream)
+    item, stride = vectors.item_bytes, vectors.longest * vectors.item_bytes
+    for k, (pointer, count) in enumerate(zip(vectors.pointers, vectors.counts, strict=True)):
+        kernels.runtime.copy_within(planned.places["scalars"] + k * stride, pointer, count * item, stream)
 
 
-def _arrive(kernels: Kernels, work: Work, planned: Planned, stream: Any) -> int:
+def _arrive(kernels: Kernels, vectors: Vectors, planned: Planned, stream: Any) -> int:
     """Host scalars to the inbox chunk by chunk, each followed by its digits; returns the bytes."""
     lane, runtime, plan = kernels.lane, kernels.runtime, planned.plan
-    item, stride = work.operands[0].item_bytes, work.n * work.operands[0].item_bytes
-    pinned = all(lane.staging.is_pinned(operand) for operand in work.operands)
-    rows = [] if pinned else [operand.bytes_view() for operand in work.operands]
+    item, stride = vectors.item_bytes, vectors.longest * vectors.item_bytes
+    pinned = all(lane.staging.is_pinned(array) for array in vectors.owners)
+    rows = [] if pinned else [flat(array) for array in vectors.owners]
     for k, chunk in enumerate(plan.chunks):
         low = (chunk.first + chunk.terms - chunk.fresh) * item
         high = (chunk.first + chunk.terms) * item
@@ -103,15 +106,15 @@ def _arrive(kernels: Kernels, work: Work, planned: Planned, stream: Any) -> int:
         some = range(chunk.first_row, chunk.first_row + chunk.rows)
         if pinned:
             for row in some:
-                operand = work.operands[row]
-                size = min(high, operand.size) - low
+                array = vectors.owners[row]
+                size = min(high, array.nbytes) - low
                 place = target + (row - chunk.first_row) * stride
-                runtime.copy_in(place, operand.host_address + low, size, lane.copies)
+                runtime.copy_in(place, address(array) + low, size, lane.copies)
         else:
             lane.staging.carry(target, [rows[row][low:high] for row in some], stride, lane.copies)
         runtime.record(plan.arrived[k], lane.copies)
         plan.chunk(k, stream)
-    return sum(operand.size for operand in work.operands)
+    return vectors.size
 
 
 def break_off(kernels: Kernels, error: BaseException, table_bytes: int) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .operand import ALIGNMENT, Operand
+from .operand import ALIGNMENT, Array, address
 from .runtime import Bytes, Runtime
 
 IN_PLACE_BYTES: Final = 256 << 10  # up to here a kernel reads the host's memory sooner than a copy would end
@@ -41,8 +41,8 @@ class Staging:
         self._slots: list[tuple[Bytes, Any]] = []
         self._turn = 0
 
-    def small(self, rows: Sequence[Operand], stride: int) -> int:
-        """The rows in page-locked memory, `stride` bytes apart; its address.
+    def small(self, rows: list[Array], stride: int) -> int:
+        """Arrays in page-locked memory, `stride` bytes apart; its address.
 
         Good until the next call of this method; the device reads it meanwhile.
         """
@@ -51,25 +51,25 @@ class Staging:
             self._small_address = int(self._small.ctypes.data)
         if len(rows) == 1:
             return self._readable(rows[0], self._small, self._small_address)
-        _core.gather(self._small, [row.bytes_view() for row in rows], stride, 1)
+        _core.gather(self._small, rows, stride, 1)
         return self._small_address
 
-    def points(self, source: Operand) -> int:
+    def points(self, source: Array) -> int:
         """The same for the points of a call, beside its scalars."""
         if self._points is None:
             self._points = self._runtime.pinned(POINTS_IN_PLACE_BYTES)
             self._points_address = int(self._points.ctypes.data)
         return self._readable(source, self._points, self._points_address)
 
-    def _readable(self, source: Operand, slot: Bytes, slot_address: int) -> int:
+    def _readable(self, source: Array, slot: Bytes, slot_address: int) -> int:
         """Where a kernel can read `source`: as it lies, if that is page-locked memory, else copied to `slot`."""
-        address, size = source.host_address, source.size
-        if size >= PIN_MATTERS and address % ALIGNMENT == 0 and self._runtime.is_pinned(address):
-            return address
+        place, size = address(source), source.nbytes
+        if size >= PIN_MATTERS and place % ALIGNMENT == 0 and self._runtime.is_pinned(place):
+            return place
         if size > ALONE_BYTES:
-            _core.gather(slot[:size], [source.bytes_view()], size, 0)
+            _core.gather(slot[:size], [source], size, 0)
         else:
-            ctypes.memmove(slot_address, address, size)
+            ctypes.memmove(slot_address, place, size)
         return slot_address
 
     def lengths(self, values: NDArray[np.uint32]) -> int:
@@ -93,9 +93,9 @@ class Staging:
         """Nothing is under way any more: the next call begins with the slot that is in the caches."""
         self._turn = 0
 
-    def is_pinned(self, source: Operand) -> bool:
-        """Whether the device can fetch this host operand as it lies."""
-        return source.size >= PIN_MATTERS and self._runtime.is_pinned(source.host_address)
+    def is_pinned(self, source: Array) -> bool:
+        """Whether the device can fetch this array as it lies."""
+        return source.nbytes >= PIN_MATTERS and self._runtime.is_pinned(address(source))
 
     def carry(self, target: int, rows: Sequence[NDArray[np.uint8]], stride: int, stream: Any) -> None:
         """Copy `rows[k]` (flat bytes, pageable) to `target + k * stride`, in order on `stream`.

@@ -20,7 +20,7 @@ from ..curves import Curve
 from ..errors import NotOnCurveError
 from .compiled import Kernels
 from .lane import Lane
-from .operand import Operand, point_operand
+from .operand import Operand, address, flat, point_operand
 from .records import lay_out_table, table_bytes
 from .result import first_bad
 from .runtime import Bound
@@ -87,7 +87,7 @@ class Table:
             lane.follow(source.producer)
             self._convert(lane, {**places, "points": source.pointer}, 0, source, wanted)
         elif source.size <= IN_PLACE_BYTES:
-            points = lane.staging.small([source], source.size)
+            points = lane.staging.small([source.array], source.size)
             self._convert(lane, {**places, "points": points}, 0, source, wanted)
         else:
             self._arrive(lane, places, source, wanted)
@@ -103,7 +103,7 @@ class Table:
 
     def _arrive(self, lane: Lane, places: dict[str, int], source: Operand, wanted: Check) -> None:
         """Raw points from the host through the two chunks."""
-        runtime, pinned = self.kernels.runtime, lane.staging.is_pinned(source)
+        runtime, pinned = self.kernels.runtime, lane.staging.is_pinned(source.array)
         per_chunk = max(1, CHUNK_BYTES // source.item_bytes)
         arrived, free = ([runtime.event(), runtime.event()] for _ in range(2))
         runtime.record(free[0], lane.stream)  # what used scratch before
@@ -114,9 +114,9 @@ class Table:
             if k >= 2:
                 runtime.wait(lane.copies, free[turn])
             if pinned:
-                runtime.copy_in(target, part.host_address, part.size, lane.copies)
+                runtime.copy_in(target, address(part.array), part.size, lane.copies)
             else:
-                lane.staging.carry(target, [part.bytes_view()], part.size, lane.copies)
+                lane.staging.carry(target, [flat(part.array)], part.size, lane.copies)
             runtime.record(arrived[turn], lane.copies)
             runtime.wait(lane.stream, arrived[turn])
             self._convert(lane, {**places, "points": target}, first, part, wanted)

@@ -7,12 +7,13 @@ since bases are found by the length. A very large batch is several, since a laun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from ..arrays import DeviceArray, ScalarArray
-from .operand import Operand, scalar_operand
+from ..engine.vectors import Vectors, kind
+from .operand import resolved
 
 Vector = ScalarArray | DeviceArray
 
@@ -21,87 +22,93 @@ MOST_ROWS: Final = 65_535  # of a grid
 MOST_VECTORS: Final = MOST_ROWS // 128  # of a batch: a scalar has 128 windows where they are narrowest
 
 
+SMALLEST_PART: Final = 1 << 10  # an MSM that does not fit at this size does not fit at all
+
+
 class Work(NamedTuple):
     """Vectors of one type, at `positions` of the call, over bases from `first` on."""
 
-    vectors: list[Vector]
-    operands: list[Operand]
+    vectors: Vectors
     first: int
     own_bases: bool
-    positions: list[int]
+    positions: Sequence[int]
 
     @property
     def n(self) -> int:
         """Terms of the longest vector."""
-        operands = self.operands
-        return operands[0].count if len(operands) == 1 else max(operand.count for operand in operands)
+        return self.vectors.longest
 
     @property
     def divisible(self) -> bool:
         """Whether parts of this may fit into memory where all of it does not."""
-        return len(self.operands) > 1 or self.operands[0].count >= SMALLEST_PART
+        return len(self.vectors) > 1 or self.n >= SMALLEST_PART
 
     def split(self, terms: int) -> tuple[Work, Work]:
         """One vector, cut after `terms` terms."""
-        ((vector,), (operand,)) = self.vectors, self.operands
-        low, high = operand.part(0, terms), operand.part(terms, operand.count - terms)
+        low, high = self.vectors.part(0, terms), self.vectors.part(terms, self.n - terms)
         return (
-            Work([vector], [low], self.first, False, self.positions),
-            Work([vector], [high], self.first + terms, False, self.positions),
+            Work(low, self.first, False, self.positions),
+            Work(high, self.first + terms, False, self.positions),
         )
 
     def halves(self) -> tuple[Work, Work]:
         """The first and the second half: of the vectors, or of the terms if there is one vector."""
-        if len(self.vectors) == 1:
-            return self.split(self.operands[0].count // 2)
-        half = len(self.vectors) // 2
-        second = self.first + (sum(operand.count for operand in self.operands[:half]) if self.own_bases else 0)
+        vectors, half = self.vectors, len(self.vectors) // 2
+        if not half:
+            return self.split(self.n // 2)
+        low, high = vectors.some(range(half)), vectors.some(range(half, len(vectors)))
+        second = self.first + (sum(low.counts) if self.own_bases else 0)
         return (
-            Work(self.vectors[:half], self.operands[:half], self.first, self.own_bases, self.positions[:half]),
-            Work(self.vectors[half:], self.operands[half:], second, self.own_bases, self.positions[half:]),
+            Work(low, self.first, self.own_bases, self.positions[:half]),
+            Work(high, second, self.own_bases, self.positions[half:]),
         )
-
-
-_FIRST: Final = [0]
-SMALLEST_PART: Final = 1 << 10  # an MSM that does not fit at this size does not fit at all
 
 
 def works(vectors: Sequence[Vector], own_bases: bool) -> list[Work]:
     """The pieces of a call, each of vectors that go together."""
-    operands = [scalar_operand(vector) for vector in vectors]
-    if len(vectors) == 1:
-        return [Work(list(vectors), operands, 0, False, _FIRST)]
-    return _consecutive(vectors, operands) if own_bases else _alike(vectors, operands)
-
-
-def _kind(operand: Operand) -> tuple[object, ...]:
-    return operand.item_bytes, operand.montgomery, operand.data is None
-
-
-def _alike(vectors: Sequence[Vector], operands: list[Operand]) -> list[Work]:
-    """Shared bases: by type and, from some size on, by power of two, in any order."""
-    kinds: dict[tuple[object, ...], list[int]] = {}
-    for k, operand in enumerate(operands):
-        size = max(ALIKE_BITS, (operand.count - 1).bit_length())
-        kinds.setdefault((*_kind(operand), size), []).append(k)
-    return [
-        Work([vectors[k] for k in positions], [operands[k] for k in positions], 0, False, positions)
-        for alike in kinds.values()
-        for positions in _batches(alike)
-    ]
-
-
-def _consecutive(vectors: Sequence[Vector], operands: list[Operand]) -> list[Work]:
-    """Own bases: neighbours of one type and length."""
     made, first = [], 0
-    for _, group in groupby(range(len(operands)), key=lambda k: (*_kind(operands[k]), operands[k].count)):
-        for positions in _batches(list(group)):
-            theirs = [operands[k] for k in positions]
-            made.append(Work([vectors[k] for k in positions], theirs, first, len(positions) > 1, positions))
-            first += sum(operand.count for operand in theirs)
+    for together, positions in _by_type(vectors, own_bases):
+        for places in _by_length(together.counts, own_bases):
+            whole = len(places) == len(together)
+            some = together if whole else together.some(places)
+            theirs = positions if whole else [positions[k] for k in places]
+            made.append(Work(some, first, own_bases and len(places) > 1, theirs))
+            first += sum(some.counts) if own_bases else 0
     return made
 
 
-def _batches(positions: list[int]) -> list[list[int]]:
-    """As few batches as there may be."""
-    return [positions[start : start + MOST_VECTORS] for start in range(0, len(positions), MOST_VECTORS)]
+def _by_type(vectors: Sequence[Vector], neighbours: bool) -> list[tuple[Vectors, Sequence[int]]]:
+    """Vectors of one type, and their positions; with bases of their own only those that follow each other."""
+    if isinstance(vectors, Vectors):
+        return [(vectors, range(len(vectors)))]
+    there = [resolved(vector) for vector in vectors]
+    groups = _groups([kind(vector) for vector in there], neighbours)
+    return [(Vectors.of([there[k] for k in positions]), positions) for positions in groups]
+
+
+def _by_length(counts: list[int], own_bases: bool) -> list[Sequence[int]]:
+    """Places of vectors whose lengths go together: with bases of their own equal ones; else, from some size on, those
+    with one power of two.
+    """
+    groups: Sequence[Sequence[int]]
+    if own_bases:
+        groups = _groups(counts, neighbours=True)
+    elif _size(min(counts)) == _size(max(counts)):
+        groups = [range(len(counts))]
+    else:
+        groups = _groups([_size(count) for count in counts], neighbours=False)
+    return [group[start : start + MOST_VECTORS] for group in groups for start in range(0, len(group), MOST_VECTORS)]
+
+
+def _size(count: int) -> int:
+    return max(ALIKE_BITS, (count - 1).bit_length())
+
+
+def _groups(keys: Sequence[Hashable], neighbours: bool) -> list[list[int]]:
+    """Places of equal keys: of those that follow each other, or of all."""
+    if neighbours:
+        return [list(group) for _, group in groupby(range(len(keys)), key=keys.__getitem__)]
+    found: dict[Hashable, list[int]] = {}
+    for k, key in enumerate(keys):
+        found.setdefault(key, []).append(k)
+    return list(found.values())

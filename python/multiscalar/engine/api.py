@@ -20,7 +20,8 @@ from ..point import Point
 from ..settings import setting
 from . import operands, options
 from .backend import Backend, MsmOptions, Prepared, Request
-from .select import Selection, carry_out, point_of, select, strictly
+from .select import Selection, carry_out, points_of, select, strictly
+from .vectors import Vectors, lengths, vector_operands
 
 Scalars = Any  # uint64[n, 4], bool or uint8/16/32/64 [n], device arrays, ScalarArray, sequence of ints
 Batch = list[Scalars] | tuple[Scalars, ...]
@@ -66,7 +67,7 @@ class Bases:
         self._lock = threading.RLock()
         renewed(self, "_lock")
         self._forms: dict[str, Prepared] = {}
-        selection = self._select(len(self._points), 1, (self._points,), self._options.threads)
+        selection = self._select(len(self._points), 1, (), self._options.threads)
         carry_out(selection, self._prepared)
 
     def _prepared(self, backend: Backend) -> Prepared:
@@ -82,9 +83,13 @@ class Bases:
                         self._points = self._points.verified()
         return found
 
-    def _select(self, n: int, batch: int, values: tuple[object, ...], threads: int | None) -> Selection:
+    def _select(self, n: int, batch: int, vectors: Sequence[object], threads: int | None) -> Selection:
         if self._strict is not None:
             return self._strict
+        values = (
+            self._points,
+            *(vectors[:1] if isinstance(vectors, Vectors) else vectors),
+        )  # of one type
 
         def request() -> Request:
             return Request(
@@ -148,24 +153,24 @@ class Bases:
         """
         batch = operands.vectors_of(scalars)
         given = [scalars] if batch is None else batch
-        vectors = [operands.scalars_operand(vector, self._curve, form=scalar_form, reduce=reduce) for vector in given]
+        vectors = vector_operands(given, self._curve, form=scalar_form, reduce=reduce)
         wanted = options.of_call(
             self._options, self._threads_given, threads=threads, window=window, path=path, reduce=reduce,
             own_bases=own_bases, endomorphism=endomorphism, stop=stop,
         )  # fmt: skip
         if endomorphism is not None and self._strict is not None:
             options.honoured(self._strict.backend, endomorphism=endomorphism)
-        lengths = [len(vector) for vector in vectors]
-        longest = max(lengths, default=0)
+        counts = lengths(vectors)
+        longest = max(counts, default=0)
         if own_bases:
-            operands.fit_own(len(self), lengths)
+            operands.fit_own(len(self), counts)
         else:
             operands.fit(len(self), longest)
         if not vectors:
             return []
-        selection = self._select(longest, len(vectors), (self._points, *vectors), wanted.threads)
+        selection = self._select(longest, len(vectors), vectors, wanted.threads)
         outcomes, fallback = carry_out(selection, lambda backend: self._prepared(backend).msm(vectors, wanted))
-        points = [point_of(outcome, self._curve, selection, fallback) for outcome in outcomes]
+        points = points_of(outcomes, self._curve, selection, fallback)
         return points[0] if batch is None else points
 
     def submit(self, scalars: Scalars | Batch, **arguments: Any) -> Future[Any]:
@@ -274,7 +279,7 @@ def _once(
     if selection.named:
         options.honoured(selection.backend, devices=wanted.devices, endomorphism=wanted.endomorphism)
     outcome, fallback = carry_out(selection, lambda chosen: chosen.msm(points, scalars, wanted))
-    return point_of(outcome, curve, selection, fallback)
+    return points_of([outcome], curve, selection, fallback)[0]
 
 
 def _prefix(points: PointArray | DeviceArray, n: int) -> PointArray | DeviceArray:

@@ -74,10 +74,10 @@ def points_operand(
 
 
 # By the interface's name of a type; asking numpy takes longer than all the rest of a small call's way in.
-_DEVICE_TYPES: Final = {
+DEVICE_TYPES: Final = {
     np.dtype(name).str: (name, np.dtype(name).itemsize) for name in ("bool", "uint8", "uint16", "uint32", "uint64")
 }
-_DEVICE_NAMES: Final = frozenset(name for name, _ in _DEVICE_TYPES.values())
+_DEVICE_NAMES: Final = frozenset(name for name, _ in DEVICE_TYPES.values())
 
 
 class _Described(NamedTuple):
@@ -95,7 +95,7 @@ def _described(value: Any) -> _Described:
     if interface is None:
         return _Described(tuple(map(int, value.shape)), str(value.dtype).removeprefix("torch."))
     shape, name = tuple(map(int, interface["shape"])), interface["typestr"]
-    dtype, size = _DEVICE_TYPES.get(name) or (str(name), 0)
+    dtype, size = DEVICE_TYPES.get(name) or (str(name), 0)
     strides, producer = interface.get("strides"), interface.get("stream")
     return _Described(
         shape,

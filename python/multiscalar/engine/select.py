@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from ..arrays import DeviceArray
@@ -57,9 +57,15 @@ def carry_out(selection: Selection, work: Callable[[Backend], Result]) -> tuple[
     return work(registry.require("cpu")), reason
 
 
-def point_of(outcome: Outcome, curve: Curve, selection: Selection, fallback: str | None) -> Point:
-    """The public result, marked with the choice and the fallback."""
-    run = outcome.run
-    if selection.reason or fallback:
-        run = run._replace(choice=selection.reason, fallback_reason=fallback)
-    return Point(curve, outcome.x, outcome.y, is_infinity=outcome.is_infinity, run=run)
+def points_of(outcomes: Sequence[Outcome], curve: Curve, selection: Selection, fallback: str | None) -> list[Point]:
+    """The public results, marked with the choice and the fallback. Outcomes that share a run go on sharing it."""
+    if not (selection.reason or fallback):
+        return Point.results(curve, outcomes)
+    marked: list[Outcome] = []
+    before, run = None, None
+    for outcome in outcomes:
+        if run is None or outcome.run is not before:
+            before = outcome.run
+            run = before._replace(choice=selection.reason, fallback_reason=fallback)
+        marked.append(outcome._replace(run=run))
+    return Point.results(curve, marked)
