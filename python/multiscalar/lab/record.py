@@ -154,11 +154,15 @@ class Record:
 def _mend(path: Path) -> None:
     """Drop a last line that a crash cut short, which readers leave out: the next line would be glued to it.
 
-    Errors: `RecordError` when that line is not the beginning of one of ours: then the file is somebody else's.
+    Errors: `RecordError` when that line is not the beginning of one of ours, or the first line is none: then the file
+    is somebody else's.
     """
     if not path.is_file():
         return
     with path.open("r+b") as file:
+        first = file.readline(_MAX_LINE)
+        if first.strip() and first.endswith(b"\n"):
+            _parsed(first, path, 1)
         start = max(0, file.seek(0, os.SEEK_END) - _MAX_LINE)
         file.seek(start)
         whole, newline, rest = file.read().rpartition(b"\n")
