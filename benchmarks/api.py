@@ -1,12 +1,14 @@
 """What the Python API costs and keeps: `python benchmarks/api.py [NAME...]` prints one line a figure, with its bound.
 
-Names: import, one-term, ctrl-c, narrow, shapes, memory, arkworks (default: all). Short figures are the least of many
-repeats and CPU time of one thread where that is meant, so that other load on the machine matters little; every sum is
-checked. Exit code 1 if a figure misses its bound.
+Names: import, one-term, ctrl-c, narrow, shapes, memory, arkworks (default: all that can be had). Short figures are the
+least of many repeats and CPU time of one thread where that is meant, so that other load on the machine matters little;
+every sum is checked. Exit code 1 if a figure misses its bound, 2 for a name that is none, 3 if what a named one needs
+is not to be had here.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import resource
@@ -16,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 
 import multiscalar as ms
 from multiscalar.shapes import ScalarShape
@@ -161,13 +164,33 @@ FIGURES = {
 }
 
 
-def main(names: list[str]) -> int:
-    if names == ["--peak"]:
+def lack(name: str) -> str:
+    """What a figure needs and this machine has not; empty if nothing."""
+    if name == "arkworks" and find_spec("py_arkworks_bls12381") is None:
+        return f"{name}: the package is not installed; pip install py-arkworks-bls12381"
+    return ""
+
+
+def main(words: list[str]) -> int:
+    if words == ["--peak"]:
         peak()
         return 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    asked = parser.parse_args(words).names
+    if unknown := [name for name in asked if name not in FIGURES]:
+        parser.error(f"no figure is called {', '.join(unknown)}; there are {', '.join(FIGURES)}")
+    lacks = [told for name in asked or FIGURES if (told := lack(name))]
+    for told in lacks:
+        print(told, file=sys.stderr)
+    return 3 if lacks and asked else measure([name for name in asked or FIGURES if not lack(name)])
+
+
+def measure(names: list[str]) -> int:
+    """Print all figures; 1 if one misses its bound."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     missed = 0
-    for name in names or FIGURES:
+    for name in names:
         for what, figure, unit, bound in FIGURES[name]():
             ok = figure <= bound
             missed += not ok

@@ -6,22 +6,23 @@
 The load comes in bursts with calm between them, so that fast and slow samples lie side by side; the calls are long
 enough for at least two bursts to fall among them. `msm doctor` measures and prints; exit code 0 if its first finding
 is the load's cause, 1 if it is another one, 2 if nothing was shown (the load ended before its time, or the samples
-before two bursts), else that of `msm doctor`.
+before two bursts), else that of `msm doctor`: 2 for a record that cannot be written, 3 without a GPU for its load.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from multiscalar import cpus
 from multiscalar.cli.session import read
 from multiscalar.lab.diagnose.rules import Cause
 from multiscalar.lab.doctor import diagnoses
+from multiscalar.lab.lacks import own_lack
 from multiscalar.lab.record import Measurements
 
 BURST_S, CALM_S = 1.5, 3.0
@@ -62,9 +63,9 @@ class Load(NamedTuple):
 def load(kind: str) -> Load:
     if kind == "gpu":
         return Load(COTENANT, 1, "cuda", "2^20", 2000, Cause.CO_TENANT)
-    cpus = len(os.sched_getaffinity(0))
+    busy = cpus.allowed()
     # 2^15 terms a CPU keep every CPU busy for some 55 ms a call: 300 calls outlast several bursts on any machine.
-    return Load(BUSY, cpus, "cpu", str(2**15 * cpus), 300, Cause.HOST)
+    return Load(BUSY, busy, "cpu", str(2**15 * busy), 300, Cause.HOST)
 
 
 def measured_s(measurements: Measurements) -> float:
@@ -81,6 +82,9 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--load", choices=("host", "gpu"), default="host")
     asked = parser.parse_args(words)
     made = load(asked.load)
+    if missing := own_lack(made.subject):  # the load itself could not begin
+        print(f"no load {asked.load}: {missing}", file=sys.stderr)
+        return 3
     busy = [
         subprocess.Popen([sys.executable, "-c", made.program], stdout=subprocess.PIPE) for _ in range(made.processes)
     ]

@@ -6,7 +6,7 @@ What: a neighbour of a power of two, shapes of scalars, steadiness, the first ca
 and page-locked beside device arrays and cut in several ways, batches, precomputation, host time around the device's
 own, plans made anew. Each figure is one line {"figure", "curve", "n", ...} with times in milliseconds (medians unless
 they say otherwise) and "ok"; a figure that fails is a line with "error", and the next one goes on. None starts after
-`--seconds`.
+`--seconds`. Exit code: 1 if a figure failed or a result was wrong, 2 for words that mean nothing here, 3 without a GPU.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import multiscalar as ms
 from gpu_bench import Bench, Fact, device_ms, on_device, percentile
 from gpu_host_figures import host_copies, host_inputs, schedules
 from multiscalar import curves
-from multiscalar.settings import parse_size
+from multiscalar.lab.lacks import own_lack
+from multiscalar.lab.sizes import parse_sizes
 from multiscalar.shapes import ScalarShape
 
 
@@ -203,14 +204,23 @@ def main() -> int:
     parser.add_argument("--curves", default=",".join(curves.names()))
     parser.add_argument("--largest", default="2^24", help="no more terms than this")
     words = parser.parse_args()
-    largest = parse_size(words.largest)
-    benches = [Bench(ms.curve(name), largest) for name in words.curves.split(",")]
+    names = words.only.split(",")
+    if unknown := [name for name in names if name not in FIGURES]:
+        parser.error(f"no figure is called {', '.join(unknown)}; there are {', '.join(FIGURES)}")
+    try:
+        largest = max(parse_sizes(words.largest))
+        benches = [Bench(ms.curve(name), largest) for name in words.curves.split(",")]
+    except ValueError as error:
+        parser.error(str(error))
+    if missing := own_lack("cuda"):
+        print(f"no GPU to work on: {missing}", file=sys.stderr)
+        return 3
     wrong = 0
-    for fact in figures(benches, words.only.split(","), words.seconds):
+    for fact in figures(benches, names, words.seconds):
         wrong += not fact.get("ok", False)
         rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in fact.items()}
         print(json.dumps(rounded), flush=True)
-    return min(wrong, 100)
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from multiscalar.dispatch.model import crossings
 from multiscalar.dispatch.profile import Series, from_json, to_json
 from multiscalar.engine.backend import Request
 from multiscalar.lab.msmcase import Question, msm_case
-from multiscalar.lab.record import Record
+from multiscalar.lab.record import Record, RecordError
 from multiscalar.lab.runner import Runner
 from multiscalar.lab.stopping import Stopping
 from multiscalar.lab.subject import Case, Evidence, Place, Sample, Subject
@@ -98,8 +98,7 @@ class OnOneThread(Own):
 
 
 @contextmanager
-def recording(path: Path, seed: int = 5090) -> Iterator[Record]:
-    record = Record(path)
+def recorded(record: Record, seed: int = 5090) -> Iterator[Record]:
     run = begin(record, seed, {"benchmark": "benchmarks/lab.py"})
     yield record
     record.append("end", run=run, complete=True)
@@ -194,7 +193,24 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--pairs", type=int, default=75, help="of calls of telemetry")
     parser.add_argument("--output", type=Path, help="profile of calibration")
     asked = parser.parse_args(words)
-    with recording(asked.record) as record:
+    if asked.seconds <= 0 or asked.pairs < 1:
+        parser.error(f"--seconds {asked.seconds:g}, --pairs {asked.pairs}: more than 0")
+    if asked.output and not asked.output.parent.is_dir():
+        parser.error(f"--output {asked.output}: there is no folder {asked.output.parent}")
+    try:
+        record = Record(asked.record)
+    except (OSError, RecordError) as error:
+        parser.error(f"cannot write the record: {error}")
+    try:
+        perform(asked, record)
+    except OSError as error:  # the disk is full
+        parser.exit(1, f"{parser.prog}: cannot go on: {error}\n")
+    return 0
+
+
+def perform(asked: argparse.Namespace, record: Record) -> None:
+    """Measure what was asked for. Errors: `OSError` of the record or the profile."""
+    with recorded(record):
         match asked.name:
             case "overhead":
                 overhead(record)
@@ -206,7 +222,6 @@ def main(words: Sequence[str]) -> int:
                 outcomes = calibration(record, asked.seconds)
                 if asked.output:
                     asked.output.write_text(to_json(_profile(outcomes, {}, False)), encoding="utf-8")
-    return 0
 
 
 if __name__ == "__main__":

@@ -14,10 +14,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from multiscalar import curves
 from multiscalar.lab.peers import statuses
 from multiscalar.lab.peers.registry import PEERS, PeerSpec
-
-CURVES = ("bn254", "bls12-377", "bls12-381")
 
 
 def libraries(curve: str) -> list[str]:
@@ -30,9 +29,9 @@ def _fits(spec: PeerSpec, curve: str) -> bool:
     return spec.place == "cpu" and curve in spec.curves
 
 
-def commands(record: Path, sizes: str, repeats: int, curves: Sequence[str]) -> Iterator[list[str]]:
+def commands(record: Path, sizes: str, repeats: int, names: Sequence[str]) -> Iterator[list[str]]:
     """The words of each `msm` command, in order."""
-    for curve in curves:
+    for curve in names:
         peers = ",".join(libraries(curve))
         asked = {"curve": curve, "sizes": sizes, "paths": "cpu", "peers": peers, "scope": "resident-bases"}
         limits = {"repeats": str(repeats), "time-limit": "30", "record": str(record)}
@@ -47,9 +46,13 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--record", type=Path, required=True)
     parser.add_argument("--sizes", default="2^8..2^18")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--curves", default=",".join(CURVES))
+    parser.add_argument("--curves", default=",".join(curves.names()))
     asked = parser.parse_args(words)
-    for command in commands(asked.record, asked.sizes, asked.repeats, asked.curves.split(",")):
+    try:
+        names = [curves.curve(name).name for name in asked.curves.split(",")]
+    except ValueError as error:
+        parser.error(str(error))
+    for command in commands(asked.record, asked.sizes, asked.repeats, names):
         print("msm", *command, file=sys.stderr)
         done = subprocess.run([sys.executable, "-m", "multiscalar.cli", *command], check=False)
         if done.returncode:

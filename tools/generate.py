@@ -9,6 +9,7 @@ Adding a curve is adding a TOML file and running this.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 
@@ -40,15 +41,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     arguments = parser.parse_args()
-    curves = [load(path.relative_to(ROOT)) for path in sorted((ROOT / "curves").glob("*.toml"))]
+    with contextlib.chdir(ROOT):  # the tables name their sources from here
+        return write(check=arguments.check)
+
+
+def write(*, check: bool) -> int:
+    """Write what differs, or name it; the exit code."""
+    curves = []
+    for path in sorted(Path("curves").glob("*.toml")):
+        try:
+            curves.append(load(path))
+        except (OSError, ValueError, LookupError, TypeError, AssertionError) as error:
+            print(f"{path}: no curve: {error}", file=sys.stderr)
+            return 2
     stale = [path for path, text in outputs(curves).items() if not path.exists() or path.read_text() != text]
     for path in stale:
-        if arguments.check:
+        if check:
             print(f"stale: {path.relative_to(ROOT)}; run python tools/generate.py", file=sys.stderr)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(outputs(curves)[path])
-    return 1 if arguments.check and stale else 0
+    return 1 if check and stale else 0
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ python tools/gpu_figures_table.py results/h200/figures.json
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from tables import NoTableError, show
 
 Fact = dict[str, Any]
 CURVES = ("bn254", "bls12-377", "bls12-381")
@@ -62,5 +63,16 @@ def table(facts: Iterable[Fact]) -> str:
     return "\n".join(lines)
 
 
+def facts_of(path: Path) -> list[Fact]:
+    """The lines of the benchmark, as one list."""
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise NoTableError(f"{path}: not JSON: {error}") from None
+    if not isinstance(facts, list) or not all(isinstance(fact, dict) and "curve" in fact for fact in facts):
+        raise NoTableError(f"{path}: not a list of figures, each with its curve")
+    return facts
+
+
 if __name__ == "__main__":
-    print(table(json.loads(Path(sys.argv[1]).read_text())))
+    show(__doc__, lambda files: table(facts_of(Path(files[0]))), files=1)

@@ -14,8 +14,9 @@ takes nothing along:
     tune        plans side by side, tools/gpu_tune.py (tune.md; not by default)
     profile     ncu on the heavy kernels at 2^20 and 2^24, share of the multiplier's pipe (profile.csv; not by default)
 
-In DIR: summary.json (each command with exit code, seconds and last line), the records, and logs.tar.gz. Exit code: the
-number of commands that failed; 3 without a GPU. Nothing in these files names a place on the machine.
+In DIR: summary.json (each command with exit code, seconds and last line), the records, and logs.tar.gz. Exit code: 1 if
+a command failed, 2 for words that mean nothing here, 3 without a GPU. Nothing in these files names a place of the
+machine.
 """
 
 from __future__ import annotations
@@ -328,19 +329,28 @@ def perform(session: Session, stages: Sequence[str], known: dict[str, Callable[[
     return sum(one.code != 0 for one in session.done)
 
 
-def install(wheels: Path, site: Path) -> None:
-    """Unpack the wheels beside the machine's own packages, which stay as they are."""
+def install(wheels: Path, site: Path) -> str:
+    """Unpack the wheels beside the machine's own packages, which stay as they are. Why that failed; empty if not."""
     files = [str(path) for path in sorted(wheels.glob("*.whl"))]
+    if not files:
+        return f"there are no wheels in {wheels}"
     command = [PYTHON, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-compile", "--no-cache-dir"]
-    subprocess.run([*command, "--upgrade", "--target", str(site), *files], check=True)
+    done = subprocess.run([*command, "--upgrade", "--target", str(site), *files], capture_output=True, text=True)
+    said = (done.stdout + done.stderr).strip().splitlines()
+    return f"pip cannot unpack the wheels of {wheels}: {(said or ['no word'])[-1]}" if done.returncode else ""
 
 
 def missing(environment: dict[str, str]) -> str:
-    """Why there is no GPU to work on; empty if there is one."""
-    program = "from multiscalar.cuda import device, program; print(device.unavailable() or '')"
-    asked = subprocess.run([PYTHON, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
+    """What there is not to work with, a GPU or the package; empty if all is there."""
+    program = "from multiscalar.lab.lacks import own_lack; print(own_lack('cuda') or '')"
+    try:
+        asked = subprocess.run([PYTHON, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        return "no GPU to work on: asking for it took over 300 s"
     lines = (asked.stdout + asked.stderr).strip().splitlines()
-    return lines[-1] if asked.returncode or asked.stdout.strip() else ""
+    if asked.returncode:
+        return f"the package cannot be used ({(lines or ['no word'])[-1]}): install it, or name its wheel with --wheels"
+    return f"no GPU to work on: {lines[-1]}" if lines else ""
 
 
 def main() -> int:
@@ -353,6 +363,8 @@ def main() -> int:
     stages = arguments.stages.split(",")
     if unknown := [name for name in stages if name not in STAGES]:
         parser.error(f"no stage is called {', '.join(unknown)}; there are {', '.join(STAGES)}")
+    if not arguments.minutes > 0:
+        parser.error(f"--minutes {arguments.minutes}: more than 0")
     deadline = time.monotonic() + 60 * arguments.minutes
     with tempfile.TemporaryDirectory(prefix="gpu-machine-") as home:
         site, cache = Path(home) / "site", Path(home) / "cache"
@@ -363,13 +375,16 @@ def main() -> int:
             "PYTHONUNBUFFERED": "1",
             "MULTISCALAR_CACHE_DIR": os.environ.get("MULTISCALAR_CACHE_DIR", str(cache)),
         }
-        if arguments.wheels:
-            install(arguments.wheels, site)
+        if arguments.wheels and (reason := install(arguments.wheels, site)):
+            parser.error(reason)
         if reason := missing(environment):
-            print(f"no GPU to work on: {reason}", file=sys.stderr)
+            print(reason, file=sys.stderr)
             return 3
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        return min(perform(Session(arguments.out, deadline, environment), stages), 100)
+        try:
+            arguments.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"--out {arguments.out}: {error.strerror}")
+        return int(perform(Session(arguments.out, deadline, environment), stages) > 0)
 
 
 if __name__ == "__main__":

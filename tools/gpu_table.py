@@ -5,9 +5,8 @@ python tools/gpu_table.py results/h200/table.jsonl ...
 
 from __future__ import annotations
 
-import sys
-
 from records import figures, power
+from tables import show
 
 SIZES = (1 << 10, 1 << 13, 1 << 16, 1 << 20, 1 << 24)
 
@@ -34,4 +33,4 @@ def table(times: dict[Key, float]) -> str:
 
 
 if __name__ == "__main__":
-    print(table(wall_times(sys.argv[1:])))
+    show(__doc__, lambda files: table(wall_times(files)))

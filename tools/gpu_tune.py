@@ -9,7 +9,8 @@ for in processes of their own, since after a fault the device is lost to its pro
 device events by phase, their sum, wall; and of the wall time what passes until the host waits for the device, and after
 it has waited. Scalars and bases are on the device. Each size also gets the model's plan launch by launch, an event
 after each. `--batch` sums so many vectors over the same bases at once, `--precompute` takes tables of so many parts,
-whose windows are fixed. Exit code 1 if any sum was wrong, or a size could not be measured at all.
+whose windows are fixed. Exit code 1 if any sum was wrong, or a size could not be measured at all; 2 for words that mean
+nothing here; 3 without a GPU, or memory for the inputs.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from multiscalar.cuda.ondevice import OnDevice
 from multiscalar.cuda.shape import Tuning
 from multiscalar.cuda.steps import Fill, Layout, Step
 from multiscalar.cuda.tune import path_of
+from multiscalar.lab.lacks import own_lack
+from multiscalar.lab.sizes import parse_sizes
 
 PHASES = ("digits", "sort", "accumulate", "reduce", "combine")
 HOST = ("device", "wall", "before", "after")
@@ -253,7 +256,8 @@ def describe(plan: Tuning) -> str:
     return f"{path_of(plan)} W{plan.windows} R{plan.pair_rounds} p{plan.pair_run} s{plan.slice} r{plan.run}"
 
 
-def main() -> int:
+def asked() -> argparse.Namespace:
+    """The words of the command line; those that mean nothing end the program."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default=",".join(ROWS), help="groups of rows, with commas")
     parser.add_argument("--curves", default="bn254,bls12-377")
@@ -266,15 +270,38 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.rows.split(",") if name not in ROWS]:
         parser.error(f"no group of rows is called {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    for name in ("batch", "precompute", "repeats"):
+        if (number := getattr(arguments, name)) is not None and number < 1:
+            parser.error(f"--{name} {number}: at least 1")
     try:
+        arguments.curves = [ms.curve(name).name for name in arguments.curves.split(",")]
+        arguments.sizes = parse_sizes(arguments.sizes)
         sources.SOURCES = with_texts(arguments.texts)  # before any kernel is loaded
     except ValueError as error:
         parser.error(str(error))
+    if min(arguments.sizes) < 1:
+        parser.error("--sizes: at least one term")
+    return arguments
+
+
+def main() -> int:
+    arguments = asked()
+    if missing := own_lack("cuda"):
+        print(f"no GPU to work on: {missing}", file=sys.stderr)
+        return 3
+    try:
+        return tune(arguments)
+    except ms.errors.OutOfMemoryError as error:  # of the inputs: what a row lacks is the row's
+        print(error, file=sys.stderr)
+        return 3
+
+
+def tune(arguments: argparse.Namespace) -> int:
+    """Print all rows; the exit code."""
     text = " ".join(f"{words.partition('=')[0]}={Path(words).stem}" for words in arguments.texts) or "package"
     started = time.monotonic()
     os.environ.setdefault("MULTISCALAR_LOG", "cuda")  # a driver that refuses early launches says so
-    curves = arguments.curves.split(",")
-    sizes = [1 << int(word[2:]) if word.startswith("2^") else int(word) for word in arguments.sizes.split(",")]
+    curves, sizes = arguments.curves, arguments.sizes
     compile_all(curves)
     columns = ("curve", "n", "text", "change", "plan", *PHASES, *HOST)
     print("| " + " | ".join(columns) + " |")

@@ -10,13 +10,13 @@ a drift of the machine falls on both. Decision: the median sample over the decis
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 from multiscalar.lab.record import Cell, Measurements, read_record
+from tables import NoTableError, show
 
 Line = tuple[str, str, str]
 TURN = 64  # samples
@@ -33,13 +33,15 @@ def lines(measurements: Measurements) -> Iterator[Line]:
                 us = median(cell.times()) / 1e3 / cell.labels["n"]
                 yield f"a decision of auto, {cell.labels['curve']}", f"{us:.2f} us", "3 us"
     by_path = {cell.path: cell for cell in cells}
-    if "cpu+telemetry" in by_path:
+    if {"cpu", "cpu+telemetry"} <= by_path.keys():
         for clock, name in (("cpu_ns", "CPU"), ("wall_ns", "wall")):
             yield telemetry(by_path["cpu"].times(clock), by_path["cpu+telemetry"].times(clock), name)
 
 
 def telemetry(without: list[int], beside: list[int], name: str) -> Line:
     """The median ratio of the pairs, with the 95 % interval of the bootstrap."""
+    if not without or len(without) != len(beside):
+        raise NoTableError(f"{len(without)} samples without telemetry and {len(beside)} with it are no pairs")
     ratios = np.array(beside) / np.array(without) - 1
     draws = np.median(np.random.default_rng(5090).choice(ratios, (4000, len(ratios))), axis=1)
     low, high = np.percentile(draws, (2.5, 97.5))
@@ -51,16 +53,24 @@ def between(cell: Cell) -> float:
     """Microseconds outside the calls, a sample."""
     starts, walls = [line["at_ns"] for line in cell.samples], cell.times()
     blocks = range(0, len(starts) - TURN, TURN)
+    if not blocks:
+        raise NoTableError(f"{len(starts)} samples of an empty subject, more than {TURN} are needed")
     outside = [starts[k + TURN] - starts[k] - sum(walls[k : k + TURN]) for k in blocks]
     return float(median(outside)) / TURN / 1e3
 
 
-def main(paths: list[str]) -> None:
-    print("| what | measured | bound |\n|---|---:|---:|")
+def table(paths: list[str]) -> str:
+    """Markdown: a row a figure."""
+    rows = []
     for path in paths:
-        for line in lines(read_record([Path(path)])):
-            print("| " + " | ".join(line) + " |")
+        found = list(lines(read_record([Path(path)])))
+        if not found:
+            raise NoTableError(f"{path}: no record of benchmarks/lab.py")
+        rows += found
+    return "\n".join(
+        ["| what | measured | bound |", "|---|---:|---:|", *("| " + " | ".join(row) + " |" for row in rows)]
+    )
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    show(__doc__, table)

@@ -8,10 +8,10 @@ same run; its name stands beside it.
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 
 from records import figures, power
+from tables import show
 
 Key = tuple[str, str, int]  # curve, instruction set, n
 
@@ -45,4 +45,4 @@ def _cell(paths: dict[str, float]) -> str:
 
 
 if __name__ == "__main__":
-    print(table(cpu_times(sys.argv[1:])))
+    show(__doc__, lambda files: table(cpu_times(files)))

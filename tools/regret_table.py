@@ -5,18 +5,21 @@ python tools/regret_table.py results/dispatch/simulated-a.jsonl
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from multiscalar.lab.calibration import HEADER, judged, regret_rows
 from multiscalar.lab.record import read_record
+from tables import NoTableError, show
 
 
-def main(paths: list[str]) -> None:
-    print("| " + " | ".join(HEADER) + " |\n|---|---|---|---|---:|---:|---:|---:|---:|")
-    for row in regret_rows(judged(read_record([Path(path) for path in paths]))):
-        print("| " + " | ".join(row) + " |")
+def table(paths: list[str]) -> str:
+    """Markdown: a row for each curve and scope."""
+    rows = regret_rows(judged(read_record([Path(path) for path in paths])))
+    if not rows:
+        raise NoTableError(f"{', '.join(paths)}: no calibration of CPU and GPU in it")
+    lines = ["| " + " | ".join(HEADER) + " |", "|---|---|---|---|---:|---:|---:|---:|---:|"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    show(__doc__, table)

@@ -9,11 +9,11 @@ seconds on end, which in medians of one size looks like a cliff.
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from itertools import pairwise
 
 from records import figures
+from tables import NoTableError, show
 
 Times = dict[str, dict[int, float]]  # curve -> n -> ns
 
@@ -35,6 +35,8 @@ def table(times: Times) -> str:
         sizes = sorted(row)
         steps = {b: row[b] / row[a] / (b / a) for a, b in pairwise(sizes) if b > 1.01 * a}
         firsts = {n: row[n + 1] / row[n] for n in sizes if n & (n - 1) == 0 and n + 1 in row}
+        if not steps or not firsts:
+            raise NoTableError(f"{curve}: a sweep has neighbouring sizes, a power of two and the next n among them")
         steep, first = max(steps, key=steps.__getitem__), max(firsts, key=firsts.__getitem__)
         lines.append(
             f"| {curve} | {len(sizes)}, {sizes[0]:,} to {sizes[-1]:,} | {steps[steep]:.2f} | {steep:,} "
@@ -44,4 +46,4 @@ def table(times: Times) -> str:
 
 
 if __name__ == "__main__":
-    print(table(wall_times(sys.argv[1:])))
+    show(__doc__, lambda files: table(wall_times(files)))
