@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from typing import Any
 
@@ -174,6 +175,30 @@ def test_batches(shim: Any) -> None:
     vectors = [curve.random_scalars(n, seed=n) for n in (40, 7, 0, 40, 1)]
     expected = [curve.expected_sum(points[: len(v)], v) for v in vectors]
     assert ms.Bases(points, backend="cuda").msm(vectors) == expected
+
+
+def test_a_call_leaves_nothing_to_the_garbage_collector(shim: Any) -> None:
+    """A collection in the middle of a call is a call that takes longer than the others."""
+    shim()
+    curve = ms.curve("bn254")
+    points, vectors = curve.known_points(9, seed=1), [curve.random_scalars(9, seed=k) for k in range(3)]
+    bases = ms.Bases(points, backend="cuda")
+    calls = (
+        lambda: bases.msm(vectors),
+        lambda: bases.msm(vectors[0].data),
+        lambda: ms.msm(points, vectors[0], backend="cuda"),
+    )
+    for call in calls:
+        results = [call() for _ in range(3)]
+    gc.collect()
+    gc.disable()
+    try:
+        for call in calls:
+            results = [call() for _ in range(3)]
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+    assert results[0] == results[2]
 
 
 def test_batches_over_own_bases(shim: Any) -> None:

@@ -102,9 +102,12 @@ class Plan:
         "copy" is what the device waited for scalars that come in chunks, digits of earlier chunks included, and for
         points that come with the call, with their conversion.
         """
-        times: dict[str, int] = {}
-        for phase, spent in zip(self._names, self._runtime.elapsed_ns(self._marks), strict=True):
-            times[phase] = times.get(phase, 0) + spent
+        spans = self._runtime.elapsed_ns(self._marks)
+        times = dict(zip(self._names, spans, strict=True))
+        if len(times) < len(spans):  # a word for several phases
+            times = dict.fromkeys(self._names, 0)
+            for phase, spent in zip(self._names, spans, strict=True):
+                times[phase] += spent
         if self.arrived:
             (waited,) = self._runtime.elapsed_ns((self._begun, self.arrived[-1]))
             waited = min(times["digits"], max(0, waited))

@@ -43,14 +43,14 @@ class Task(NamedTuple):
 
 def source_of(vectors: Vectors) -> Source:
     """The source for vectors of one type."""
-    stride, batch = vectors.longest * vectors.item_bytes, len(vectors)
+    pointers, stride = vectors.pointers, vectors.longest * vectors.item_bytes
+    size = stride * len(vectors.counts)
     if vectors.on_host:
-        return Source(0, stride * batch if stride * batch > IN_PLACE_BYTES else 0)
-    pointers = vectors.pointers
+        return Source(0, size if size > IN_PLACE_BYTES else 0)
     if reduce(or_, pointers) % ALIGNMENT:
-        return Source(0, stride * batch)
+        return Source(0, size)
     first = pointers[0]
-    if batch == 1 or pointers == list(range(first, first + stride * batch, stride)):
+    if len(pointers) == 1 or pointers == list(range(first, first + size, stride)):
         return Source(first, 0)
     return Source(0, 0, rows=True)
 
@@ -61,7 +61,7 @@ def start(kernels: Kernels, work: Work, source: Source, planned: Planned, stream
     copied = _send_lengths(kernels, vectors, planned, stream) if plan.layout.shape.lengths else 0
     plan.begin(stream)
     if not vectors.on_host:
-        for producer in dict.fromkeys(vectors.producers):
+        for producer in set(vectors.producers):
             lane.follow(producer, stream)
         if source.inbox:
             _gather(kernels, vectors, planned, stream)

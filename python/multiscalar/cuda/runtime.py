@@ -186,13 +186,11 @@ class GpuRuntime:
 
     def elapsed_ns(self, marks: Sequence[Any]) -> list[int]:
         """From each mark to the next one."""
-        elapsed, spans = self._elapsed, []
-        for start, stop in pairwise(marks):
-            status, milliseconds = elapsed(start, stop)
+        spans = [self._elapsed(start, stop) for start, stop in pairwise(marks)]
+        for status, _ in spans:
             if status:
                 raise driver.failure("cuEventElapsedTime", status.name)
-            spans.append(round(1e6 * milliseconds))
-        return spans
+        return [int(1e6 * milliseconds) for _, milliseconds in spans]
 
     # --- work -----------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -80,24 +80,15 @@ DEVICE_TYPES: Final = {
 _DEVICE_NAMES: Final = frozenset(name for name, _ in DEVICE_TYPES.values())
 
 
-class _Described(NamedTuple):
-    """What a device array says about itself."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    packed: bool = True
-    pointer: int | None = None
-    producer: int | None = None
-
-
-def _described(value: Any) -> _Described:
+def _described(value: Any) -> tuple[tuple[int, ...], str, bool, int | None, int | None]:
+    """What a device array says about itself: shape, type, whether it is packed, address, and who wrote it."""
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is None:
-        return _Described(tuple(map(int, value.shape)), str(value.dtype).removeprefix("torch."))
+        return tuple(map(int, value.shape)), str(value.dtype).removeprefix("torch."), True, None, None
     shape, name = tuple(map(int, interface["shape"])), interface["typestr"]
     dtype, size = DEVICE_TYPES.get(name) or (str(name), 0)
     strides, producer = interface.get("strides"), interface.get("stream")
-    return _Described(
+    return (
         shape,
         dtype,
         strides is None or not size or _packed(shape, strides, size),

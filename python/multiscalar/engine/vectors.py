@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any, Final, overload
 
 from ..arrays import DeviceArray, Form, ScalarArray
@@ -103,8 +102,8 @@ class Vectors(Sequence[ScalarOperand]):
 def item_bytes(vector: ScalarOperand) -> int:
     """Bytes of one scalar."""
     if isinstance(vector, ScalarArray):
-        return 8 * SCALAR_LIMBS if vector.data.ndim == 2 else vector.data.itemsize
-    return _SIZES[vector.dtype] * prod(vector.shape[1:])
+        return vector.data.itemsize * (SCALAR_LIMBS if vector.data.ndim == 2 else 1)
+    return _SIZES[vector.dtype] * (SCALAR_LIMBS if len(vector.shape) == 2 else 1)
 
 
 def kind(vector: ScalarOperand) -> tuple[object, ...]:
@@ -154,7 +153,9 @@ def _of_device(first: DeviceArray, values: list[Any]) -> Vectors | None:
     """Arrays of one class that offer the interface and say nothing of strides."""
     if first.pointer is None:
         return None
-    counts, pointers, producers = [len(first)], [first.pointer], [first.producer]
+    counts, pointers, producers = [first.shape[0]], [first.pointer], [first.producer]
+    if len(values) == 1:
+        return Vectors(first, values, counts, pointers, producers, item_bytes(first))
     owner, tail, word = type(values[0]), first.shape[1:], _WORDS[first.dtype]
     try:
         for value in values[1:]:
