@@ -8,18 +8,22 @@
 # prover is used where it lies (MULTISCALAR_SRS_DIR); transfer-private needs more powers than its files hold, and runs
 # on a seeded setup that says INSECURE: good for timing, proves nothing. What `auto` chooses by in the later parts is the
 # first profile that part `dispatch` has made. Each part is a command a user would give; one that fails is named, and the
-# next goes on. Exit code: the number of commands that failed.
+# next goes on. Exit code: 1 if a command failed, 2 for words that mean nothing here.
 set -u
+all="dispatch doctor load cutoff prove stability"
+[ $# -gt 0 ] || { echo "usage: sh benchmarks/gpu.sh OUT [PART...]; parts: $all" >&2; exit 2; }
 out=$1; shift
+for part in "$@"; do
+  case " $all " in *" $part "*) ;; *) echo "no part is called $part; parts: $all" >&2; exit 2 ;; esac
+done
 root=$(pwd)
-mkdir -p "$out"
-cd "$out" || exit 2  # records name the files as they lie here, not the machine's folders
-parts=${*:-dispatch doctor load cutoff prove stability}
+mkdir -p "$out" && cd "$out" || exit 2  # records name the files as they lie here, not the machine's folders
+parts=${*:-$all}
 failed=0
 
 try() {
   echo "+ $*" >&2
-  "$@" || { echo "FAILED ($?): $*" >&2; failed=$((failed + 1)); }
+  "$@" || { echo "FAILED ($?): $*" >&2; failed=1; }
 }
 
 [ ! -f profile-a.json ] || export MULTISCALAR_PROFILE=profile-a.json  # of an earlier run of part dispatch
@@ -51,7 +55,6 @@ for part in $parts; do
       try msm prove --workload transfer-private --repeats 7 --record "prove-transfer.jsonl" ;;
     stability)
       try msm story stability --repeats 10 --peers icicle-v2 --record "story-stability.jsonl" ;;
-    *) echo "no part is called $part" >&2; exit 2 ;;
   esac
 done
 

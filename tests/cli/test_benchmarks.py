@@ -36,8 +36,15 @@ def test_every_command_for_a_gpu_machine_is_one_that_msm_takes(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     asked = [line for line in done.stderr.splitlines() if line.startswith("+ msm")]
     assert len(asked) >= 13
-    refused = subprocess.run(["sh", "benchmarks/gpu.sh", str(out), "cutof"], cwd=ROOT, env=env, capture_output=True)
-    assert refused.returncode == 2
+    for words, said in (
+        ([str(out), "doctor", "cutof"], "no part is called cutof; parts: dispatch"),
+        ([], "usage: sh benchmarks/gpu.sh OUT"),
+        ([str(out / "a.jsonl")], "a.jsonl"),
+    ):
+        refused = subprocess.run(["sh", "benchmarks/gpu.sh", *words], cwd=ROOT, env=env, capture_output=True, text=True)
+        assert refused.returncode == 2
+        assert said in refused.stderr
+        assert "+ msm" not in refused.stderr, "no command was begun"
 
 
 def test_all_cpu_libraries_at_hand_are_measured_judged_and_drawn(tmp_path: Path) -> None:
