@@ -11,7 +11,7 @@ CUDA   := $(if $(DRIVER),$(shell [ "$(DRIVER)" -ge 580 ] && echo cu13 || echo cu
 
 comma := ,
 # $(call develop,EXTRAS): the package into .venv. What cargo and pip say is kept, and shown when they fail.
-develop = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release $(if $(1),--extras $(1)) \
+develop = VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release $(if $(1),--extras $(1)) \
   > $(VENV)/build.log 2>&1 || { cat $(VENV)/build.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help

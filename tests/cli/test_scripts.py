@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -139,3 +140,13 @@ def test_a_curve_that_is_none_is_a_line(tmp_path: Path) -> None:
         assert done.returncode == 2, done.stderr
         assert done.stderr.startswith(f"curves/x.toml: {said}")
         assert done.stderr.count("\n") == 1
+
+
+def test_the_checkout_may_lie_in_a_folder_with_a_blank(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "Cargo.toml", "python/multiscalar/_core.pyi"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    done = subprocess.run(["make", "-n", "build"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    (line,) = (line for line in done.stdout.splitlines() if "maturin develop" in line)
+    assert shlex.split(line)[0] == f"VIRTUAL_ENV={tmp_path}/.venv"
