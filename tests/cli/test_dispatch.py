@@ -65,6 +65,33 @@ def test_a_profile_that_cannot_be_used_is_one_line(msm, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "msm explain",
+        "msm bench --paths cpu,auto --sizes 4",
+        "msm compare --paths cpu,auto --sizes 4",
+        "msm doctor --subject auto --size 4",
+        "msm prove --backend auto --constraints 10 --variables 5 --depth 2",
+    ],
+)
+def test_a_profile_by_setting_that_is_none_ends_the_command_first(
+    msm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "p.json"
+    path.write_text("{}")
+    monkeypatch.setenv("MULTISCALAR_PROFILE", str(path))
+    done = msm(command)
+    refused(done, 2, f"profile = '{path}' cannot be read (schema is None")
+    assert done.stdout == ""
+
+
+def test_with_a_cutoff_by_setting_no_profile_is_asked(msm, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("MULTISCALAR_PROFILE", "none.json")
+    monkeypatch.setenv("MULTISCALAR_CROSSOVER", "1000")
+    assert msm("msm bench --paths auto --sizes 4").returncode == 0
+
+
+@pytest.mark.parametrize(
     ("command", "code", "word"),
     [
         ("msm calibrate --scope everywhere", 2, "resident-bases"),

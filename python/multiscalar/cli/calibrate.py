@@ -83,7 +83,10 @@ def profile_first(curves: Sequence[str]) -> None:
     """For commands that let `auto` choose: with the setting calibrate=once a missing profile is measured now, quickly.
 
     Missing: none of this machine has these curves. Without a GPU there is nothing to choose, and nothing is measured.
+    Errors: `OptionError` for a profile by setting that is none, before it would spoil every row of `auto`.
     """
+    if setting("crossover") is None:
+        store.named()
     if setting("calibrate") != "once" or _usable_gpu() is not None:
         return
     here = this_machine()

@@ -16,6 +16,7 @@ from ..lab.stopping import Stopping
 from ..lab.subject import Subject
 from ..lab.warmup import Warmup
 from . import options as o
+from .calibrate import profile_first
 from .plan import OWN, Plan, known, needed, own_subjects, peer_subjects, questions
 from .session import Session, measure, read, verdict
 
@@ -63,6 +64,8 @@ def command(
         raise typer.Exit(comparison.exit_code)
     known(pair, ours=OWN)
     needed(pair, otherwise="; or name two others, e.g. --paths cpu,gnark")
+    if "auto" in pair:
+        profile_first(o.curve_names(curve))
     small = sizes or ("2^18..2^20" if preset is None else None)
     cases = questions(
         curves=o.curve_names(curve),

@@ -17,6 +17,7 @@ from ..lab.stopping import Stopping
 from ..lab.treatments.outcome import spread_of
 from ..lab.warmup import Warmup
 from . import options as o
+from .calibrate import profile_first
 from .patients import patient
 from .plan import Plan, questions
 from .session import Session, measure, read, verdict
@@ -52,6 +53,8 @@ def command(
         return
     name = subject or ("cuda" if registry.availability("cuda").usable else "cpu")
     ill = patient(name)
+    if name == "auto":
+        profile_first(o.curve_names(curve))
     therapy = treat(ill) if treatments else Therapy([], [])
     cases = questions(
         curves=o.curve_names(curve),

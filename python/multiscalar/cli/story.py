@@ -83,6 +83,8 @@ def stability(
     """Ours and ICICLE on the same inputs, copy and MSM of every run, typical, worst, variation, diagnosis, advice."""
     asked = _asked(peers)
     beside = [name for name in _ready(_ICICLE) if name not in asked]
+    if _gpu_here():
+        profile_first(o.curve_names(curve))
     subjects = [*own_subjects(None), *peer_subjects([*asked, *beside])]
     session = Session(
         seed=seed,

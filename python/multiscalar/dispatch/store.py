@@ -72,23 +72,31 @@ def read(path: Path, origin: str) -> Profile | None:
         return None
 
 
+def named() -> Profile | None:
+    """The profile whose file the setting names, if it names one. Errors: `OptionError` if that is no profile."""
+    chosen = setting("profile")
+    if not chosen or chosen == "off":
+        return None
+    try:
+        return load(Path(chosen), "named by MULTISCALAR_PROFILE")
+    except ProfileError as error:
+        raise OptionError(
+            f"profile = {chosen!r} cannot be read ({error})",
+            accepted="the path of a profile, or off",
+            hint="Run `msm calibrate`.",
+        ) from error
+
+
 def find(machine: Machine) -> Profile | None:
     """The profile for `machine`: named by the setting, else the user's, the site's, or a shipped one of its GPU.
 
     Errors: `OptionError` if the setting names a file that is no profile.
     """
-    chosen = setting("profile")
-    if chosen == "off":
+    if setting("profile") == "off":
         return None
-    if chosen:
-        try:
-            return load(Path(chosen), "named by MULTISCALAR_PROFILE")
-        except ProfileError as error:
-            raise OptionError(
-                f"profile = {chosen!r} cannot be read ({error})",
-                accepted="the path of a profile, or off",
-                hint="Run `msm calibrate`.",
-            ) from error
+    chosen = named()
+    if chosen is not None:
+        return chosen
     mine = read(path_for(machine), "measured on this machine")
     if mine is not None and not mine.machine.mismatch(machine):
         return mine
