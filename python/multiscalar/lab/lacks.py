@@ -39,7 +39,7 @@ def own_lack(backend: str) -> Lack | None:
     state = registry.availability(backend)
     if state.usable:
         return None
-    return (gpu_lack() if backend == "cuda" else None) or Lack(state.reason, state.hint)
+    return (gpu_lack() if backend == "cuda" else None) or Lack(state.reason, state.hint.rstrip("."))
 
 
 def _peer_lack(spec: PeerSpec) -> str | None:
