@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import pairwise
 from statistics import median
@@ -160,34 +160,64 @@ def host_copies(
                 "bytes": size, "threads": threads, "n": 0, "us": 1e6 * middle, "GB/s": size / middle / 1e9,
                 "ok": bool((slot[:size] == source).all()),
             }  # fmt: skip
-    yield from through_slots(bench, sizes[-1])
+    for rows, size in ((64, 8 << 20), (1, 8 << 20), (1, 32 << 20)):
+        yield from carried(bench, rows, size)
 
 
-def through_slots(bench: Bench, size: int) -> Iterator[Fact]:
-    """Pageable memory to the device through the ring of slots; one slot, just filled by all threads, by itself."""
+def carried(bench: Bench, rows: int, size: int) -> Iterator[Fact]:
+    """Pageable memory to the device, from this many arrays, with threads that slept for 3 ms as between calls: in
+    pieces filled and sent in turn, all of it the largest, and in pieces sent while others are filled; a copy alone.
+    """
+    from multiscalar.cuda import staging
     from multiscalar.cuda.compiled import kernels
 
     lane = kernels(bench.curve).lane
-    runtime, source = lane.runtime, np.random.default_rng(size).integers(0, 256, size, dtype=np.uint8)
-    slot = runtime.pinned(size)
+    runtime, stride = lane.runtime, size // rows
+    arrays = list(np.random.default_rng(size).integers(0, 256, (rows, stride), dtype=np.uint8))
+    slot, back = runtime.pinned(size), runtime.pinned(size)
     with lane.lock, runtime.current():
         target = runtime.allocate(size)
 
-        def ring() -> None:
-            lane.staging.carry(target, [source], size, lane.copies)
-            runtime.synchronize(lane.copies)
-            lane.staging.rewind()
+        def pieces() -> None:
+            lane.staging.carry(
+                arrays, staging.cut(staging.Piece(target, 0, rows, 0, stride), stride), stride, lane.copies
+            )
+
+        def in_turn() -> None:
+            for low in range(0, size, staging.PIECE_BYTES):
+                high = min(size, low + staging.PIECE_BYTES)
+                if rows == 1:
+                    some = [arrays[0][low:high]]
+                else:
+                    some = arrays[low // stride : high // stride]
+                _core.gather(slot[low:high], some, min(stride, high - low), 0)
+                runtime.copy_in(target + low, int(slot.ctypes.data) + low, high - low, lane.copies)
 
         def sent() -> None:
             runtime.copy_in(target, int(slot.ctypes.data), size, lane.copies)
-            runtime.synchronize(lane.copies)
 
-        whole, _ = bench.times(ring, 15)
-        alone = []
-        for _ in range(max(1, round(15 * bench.effort))):
-            _core.gather(slot, [source], size, 0)
-            alone += bench.times(sent, 0, warm=0)[0]
+        ways = [("in turn", in_turn, 1 << 20), ("in turn", in_turn, 4 << 20), ("in turn", in_turn, size)]
+        ways += [("while filling", pieces, mib << 20) for mib in (1, 2, 4, 8)]
+        for what, way, piece in [*ways, ("copy alone", sent, size)]:
+            with patch.object(staging, "PIECE_BYTES", piece):
+                taken = [once(way, lane) for _ in range(max(2, round(15 * bench.effort)))]
+            middle = median(taken[1:])
+            runtime.copy_out(int(back.ctypes.data), target, size, lane.copies)
+            runtime.fill(target, 0, size, lane.copies)
+            runtime.synchronize(lane.copies)
+            yield {
+                "bytes": size, "rows": rows, "through": what, "piece": piece, "n": 0, "us": 1e6 * middle,
+                "GB/s": size / middle / 1e9, "ok": bool((back.reshape(rows, stride) == arrays).all()),
+            }  # fmt: skip
         runtime.free(target)
-    for what, taken in (("ring", whole), ("just filled", alone)):
-        middle = median(taken)
-        yield {"bytes": size, "through": what, "n": 0, "us": 1e3 * middle, "GB/s": size / middle / 1e6, "ok": True}
+
+
+def once(way: Callable[[], None], lane: Any) -> float:
+    """Seconds until all that `way` copies has arrived."""
+    time.sleep(0.003)
+    start = time.perf_counter()
+    way()
+    lane.runtime.synchronize(lane.copies)
+    taken = time.perf_counter() - start
+    lane.staging.rewind()
+    return taken

@@ -28,6 +28,7 @@ def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "FIRST_BYTES", 2 << 10)
     monkeypatch.setattr(chunks, "MOST_BYTES", 4 << 10)
     monkeypatch.setattr(staging, "SLOT_BYTES", 3 << 10)
+    monkeypatch.setattr(staging, "PIECE_BYTES", 1 << 10)
     monkeypatch.setattr(staging, "PIN_MATTERS", 1)
     monkeypatch.setattr(once, "parts", lambda shape, *_: CUTS if shape.n == N else [shape.n])
 

@@ -1,43 +1,112 @@
 //! Host memory carried into a staging buffer by several threads. Cost: none in the field.
 //!
 //! One core copies some 12 GB/s, a link to a device takes 55; the pool is the one of the sums. Much is written past the
-//! caches: nobody but the device will read it, and fetching each line first takes a third of the time.
+//! caches: nobody but the device will read it, and fetching each line first takes a third of the time. What is sent in
+//! pieces is filled in one go: the helpers are woken once and go from piece to piece while the caller sends those that
+//! are complete.
 
+use std::convert::Infallible;
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::msm::pool;
 
-/// From here on all threads copy, past the caches; each takes this much at a time.
+/// From here on all threads copy, past the caches.
 const MUCH: usize = 2 << 20;
-const LARGE_BLOCK: usize = 256 << 10;
 /// Less is begun by the caller, with a helper for each 128 KiB, from a quarter of the cores: they take ten microseconds to
 /// wake, and where there are few cores they are likely to be busy.
-const BLOCK: usize = 64 << 10;
 const PER_THREAD: usize = 128 << 10;
+/// Each thread takes so much at a time: so that a piece is done soon, and so that what is large is not cut too finely.
+const BLOCK: usize = 64 << 10;
+const LARGE_BLOCK: usize = 256 << 10;
+const BLOCKS: usize = 32;
+/// A caller with nothing left to copy looks so often before it lets others have its core.
+const SPINS: usize = 200;
+
+/// Rows that come to lie `stride` bytes apart in `target`. What lies between them is left as it is.
+pub struct Piece<'a> {
+    /// Where to: it ends with the last row, or later.
+    pub target: &'a mut [u8],
+    /// From where.
+    pub rows: Vec<&'a [u8]>,
+    /// From row to row in the target.
+    pub stride: usize,
+}
 
 /// Copies `rows[k]` to `target[k * stride ..]`, on up to `threads` threads (0: one per core). What lies between the rows
 /// is left as it is.
 ///
 /// Panics when a row is longer than `stride` or `target` ends before the last row does.
 pub fn gather(target: &mut [u8], rows: &[&[u8]], stride: usize, threads: usize) {
-    let total = rows.iter().map(|row| row.len()).sum::<usize>();
-    let (most, much) = (pool::threads(threads), total >= MUCH);
-    let (threads, block) =
-        if much { (most, LARGE_BLOCK) } else { (total.div_ceil(PER_THREAD).min(most.div_ceil(4)), BLOCK) };
-    let mut blocks = Vec::new();
-    let mut rest = target;
-    for (k, row) in rows.iter().enumerate() {
-        assert!(row.len() <= stride, "row {k} is longer than the stride");
-        let (place, after) = rest.split_at_mut(if k + 1 < rows.len() { stride } else { row.len() });
-        rest = after;
-        let pieces = place[..row.len()].chunks_mut(block).zip(row.chunks(block));
-        blocks.extend(pieces.map(Mutex::new));
+    let piece = Piece { target, rows: rows.to_vec(), stride };
+    match fill(vec![piece], threads, |_| Ok::<(), Infallible>(())) {
+        Ok(()) => {}
     }
-    pool::run(threads, blocks.len(), &|k| {
-        let mut block = blocks[k].lock().unwrap_or_else(PoisonError::into_inner);
-        let (place, piece) = &mut *block;
-        if much { stream(place, piece) } else { place.copy_from_slice(piece) }
-    });
+}
+
+/// Fills `pieces` in order, on up to `threads` threads (0: one per core), and calls `filled(k)` here as soon as piece k is
+/// complete, while others go on with the next ones. An error of `filled` ends it.
+///
+/// Panics when a row is longer than its stride or a target ends before its last row does.
+pub fn fill<E>(
+    pieces: Vec<Piece<'_>>,
+    threads: usize,
+    mut filled: impl FnMut(usize) -> Result<(), E>,
+) -> Result<(), E> {
+    let total = pieces.iter().map(Piece::size).sum::<usize>();
+    let (most, much) = (pool::threads(threads), total >= MUCH);
+    let threads = if much { most } else { total.div_ceil(PER_THREAD).min(most.div_ceil(4)) };
+    let mut blocks = Vec::new();
+    let mut left = Vec::with_capacity(pieces.len());
+    for (k, piece) in pieces.into_iter().enumerate() {
+        let block = (piece.size() / BLOCKS).next_power_of_two().clamp(BLOCK, LARGE_BLOCK);
+        let before = blocks.len();
+        piece.cut(block, |place, row| blocks.push((k, Mutex::new((place, row)))));
+        left.push(AtomicUsize::new(blocks.len() - before));
+    }
+    let work = |i: usize| {
+        let (piece, block) = &blocks[i];
+        let mut block = block.lock().unwrap_or_else(PoisonError::into_inner);
+        let (place, row) = &mut *block;
+        if much {
+            stream(place, row)
+        } else {
+            place.copy_from_slice(row)
+        }
+        left[*piece].fetch_sub(1, Ordering::Release);
+    };
+    pool::lead(threads, blocks.len(), &work, |step| {
+        (0..left.len()).try_for_each(|k| {
+            let mut looks = 0;
+            while left[k].load(Ordering::Acquire) > 0 {
+                if step() {
+                    continue;
+                }
+                looks += 1;
+                if looks % SPINS == 0 { std::thread::yield_now() } else { spin_loop() }
+            }
+            filled(k)
+        })
+    })
+}
+
+impl<'a> Piece<'a> {
+    /// Bytes to copy.
+    fn size(&self) -> usize {
+        self.rows.iter().map(|row| row.len()).sum()
+    }
+
+    /// Blocks of at most so many bytes, each with its place.
+    fn cut(self, block: usize, mut each: impl FnMut(&'a mut [u8], &'a [u8])) {
+        let (mut rest, count) = (self.target, self.rows.len());
+        for (k, row) in self.rows.into_iter().enumerate() {
+            assert!(row.len() <= self.stride, "row {k} is longer than the stride");
+            let (place, after) = rest.split_at_mut(if k + 1 < count { self.stride } else { row.len() });
+            rest = after;
+            place[..row.len()].chunks_mut(block).zip(row.chunks(block)).for_each(|(place, row)| each(place, row));
+        }
+    }
 }
 
 /// `to.copy_from_slice(from)` without reading `to` into the caches first.
@@ -66,7 +135,7 @@ fn stream(to: &mut [u8], from: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::gather;
+    use super::{Piece, fill, gather};
 
     #[test]
     fn rows_land_at_their_places_and_gaps_stay() {
@@ -100,5 +169,30 @@ mod tests {
     #[test]
     fn nothing_is_nothing() {
         gather(&mut [], &[], 8, 0);
+        assert_eq!(fill(vec![], 0, |_| Err(())), Ok(()));
+        assert_eq!(fill(vec![Piece { target: &mut [], rows: vec![], stride: 1 }], 0, Err), Err(0));
+    }
+
+    #[test]
+    fn pieces_come_in_order_and_are_complete() {
+        let long: Vec<u8> = (0..3 * super::MUCH).map(|i| (i % 239) as u8).collect();
+        for (size, threads) in [(70_001, 1), (1 << 20, 3), (1 << 20, 16), (5 << 20, 2)] {
+            let mut target = vec![0xEE; long.len()];
+            let pieces = target
+                .chunks_mut(size)
+                .zip(long.chunks(size))
+                .map(|(target, row)| Piece { target, rows: vec![row], stride: size })
+                .collect();
+            let mut seen = vec![];
+            let end = fill(pieces, threads, |k| {
+                seen.push(k);
+                if k == 4 { Err("enough") } else { Ok(()) }
+            });
+            let count = long.len().div_ceil(size).min(5);
+            assert_eq!(seen, (0..count).collect::<Vec<_>>());
+            assert_eq!(end, if count == 5 { Err("enough") } else { Ok(()) });
+            let done = long.len().min(count * size);
+            assert!(target[..done] == long[..done]);
+        }
     }
 }

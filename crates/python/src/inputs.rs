@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use multiscalar_core::staging;
+use multiscalar_core::staging::{self, Piece};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -108,4 +108,38 @@ pub fn gather(
     let target = target.as_slice();
     py.detach(|| staging::gather(target, &rows, stride, threads));
     Ok(())
+}
+
+/// Copies pieces of `rows` to `target`, on `threads` threads (0: all). A piece is (offset, first, count, low, high): bytes
+/// low .. high of `count` rows from number `first` on, or as many as a row has, `stride` apart from `offset` on. Offsets
+/// grow. `filled(k)` is called as soon as piece k is complete; what it raises ends the call.
+#[pyfunction]
+pub fn fill(
+    py: Python<'_>,
+    target: &Bound<'_, PyAny>,
+    rows: Vec<Bound<'_, PyAny>>,
+    pieces: Vec<(usize, usize, usize, usize, usize)>,
+    stride: usize,
+    threads: usize,
+    filled: Py<PyAny>,
+) -> PyResult<()> {
+    let mut target = Output::<u8>::new(target)?;
+    let rows = rows.iter().map(Bytes::new).collect::<PyResult<Vec<_>>>()?;
+    let mut made = Vec::with_capacity(pieces.len());
+    let (mut rest, mut start) = (target.as_slice(), 0);
+    for (k, &(offset, first, count, low, high)) in pieces.iter().enumerate() {
+        let rows: Vec<&[u8]> = rows[first..first + count]
+            .iter()
+            .map(|row| {
+                let row = row.as_slice();
+                &row[low.min(row.len())..high.min(row.len())]
+            })
+            .collect();
+        let end = pieces.get(k + 1).map_or(start + rest.len(), |piece| piece.0);
+        let (place, after) = rest.split_at_mut(end - start);
+        let stride = if count == 1 { usize::MAX } else { stride };
+        made.push(Piece { target: &mut place[offset - start..], rows, stride });
+        (rest, start) = (after, end);
+    }
+    py.detach(|| staging::fill(made, threads, |k| Python::attach(|py| filled.call1(py, (k,)).map(|_| ()))))
 }

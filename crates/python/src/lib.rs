@@ -41,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inputs::convert, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::normalize, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::gather, module)?)?;
+    module.add_function(wrap_pyfunction!(inputs::fill, module)?)?;
     module.add_function(wrap_pyfunction!(codec::point_size, module)?)?;
     module.add_function(wrap_pyfunction!(codec::encode, module)?)?;
     module.add_function(wrap_pyfunction!(codec::decode, module)?)?;

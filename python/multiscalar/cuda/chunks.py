@@ -1,7 +1,8 @@
 """Host scalars in chunks: digits of one chunk are made while the next one is on its way.
 
 Everything after the digits needs all of them; the digits themselves need only their own scalars. The first chunk is
-small, so that work starts early; later ones grow, so that they are few. A chunk is a run of rows of a batch, or a run
+small, so that work starts early; later ones grow, so that they are few, up to a quarter of all, since the digits of the
+last one lie behind the last copy. A chunk is a run of rows of a batch, or a run
 of terms of a single vector. Runs of terms are whole blocks of the kernel: the last one reaches back to end at n, and
 the digits of a few terms are made twice, which changes nothing.
 """
@@ -36,7 +37,7 @@ def chunks(shape: Shape, block: int) -> list[Chunk]:
     unit = block * shape.scalar_bytes if single else n * shape.scalar_bytes
     total = divide_up(n, block) if single else batch
     made: list[Chunk] = []
-    done, size = 0, FIRST_BYTES
+    done, size, most = 0, FIRST_BYTES, max(2 * FIRST_BYTES, min(total * unit // 4, MOST_BYTES))
     while done < total:
         count = min(total - done, max(1, size // unit))
         if total - done - count < count // 2:
@@ -47,7 +48,7 @@ def chunks(shape: Shape, block: int) -> list[Chunk]:
             made.append(Chunk(0, 1, first, terms, first + terms - min(done * block, n)))
         else:
             made.append(Chunk(done, count, 0, n, n))
-        done, size = done + count, min(2 * size, MOST_BYTES)
+        done, size = done + count, min(2 * size, most)
     return made
 
 

@@ -25,7 +25,7 @@ from .chunks import chunks, runs
 from .compiled import Kernels
 from .lane import ANSWERING, Planned, in_line
 from .layout import lay_out
-from .operand import Operand, address, flat, point_operand
+from .operand import Operand, address, point_operand
 from .outcomes import answered, nothing, total
 from .overlap import LINK_BYTES_PER_US, RING_BYTES_PER_US, has_endomorphism, parts
 from .records import lay_out_table, table_bytes
@@ -33,7 +33,7 @@ from .result import first_bad
 from .running import Source, Task, break_off, source_of, start
 from .runtime import Bound
 from .shape import Shape, divide_up
-from .staging import POINTS_IN_PLACE_BYTES
+from .staging import POINTS_IN_PLACE_BYTES, Piece, cut
 from .steps import Launch, Layout
 from .table import left_to_check, off_curve
 from .tune import fewer_sets, tune
@@ -190,13 +190,24 @@ class _Call:
                 runtime.copy_in(arrival.target, place + arrival.first * points.item_bytes, size, lane.copies)
                 self._converted(arrival, stream)
         else:
-            raw = flat(points.array)
-            for arrival in part.arrivals:
-                low, size = arrival.first * points.item_bytes, arrival.terms * points.item_bytes
-                lane.staging.carry(arrival.target, [raw[low : low + size]], size, lane.copies)
-                self._converted(arrival, stream)
+            self._carry(part, points, stream)
         part.planned.plan.finish(stream)
         return Task(work, part.planned, copied + (0 if points.data is None else points.size))
+
+    def _carry(self, part: Part, points: Operand, stream: Any) -> None:
+        """Pageable points of a part to where they are converted."""
+        pieces: list[Piece] = []
+        ends: dict[int, Arrival] = {}  # by the last piece
+        for arrival in part.arrivals:
+            low, size = arrival.first * points.item_bytes, arrival.terms * points.item_bytes
+            pieces += cut(Piece(arrival.target, 0, 1, low, low + size), 0)
+            ends[len(pieces) - 1] = arrival
+
+        def sent(last: int) -> None:
+            if last in ends:
+                self._converted(ends[last], stream)
+
+        self._lane.staging.carry([points.array], pieces, 0, self._lane.copies, sent)
 
     def _converted(self, arrival: Arrival, stream: Any) -> None:
         """Points that were sent become records as soon as they have arrived."""

@@ -59,11 +59,6 @@ def address(array: Array) -> int:
     return int(array.ctypes.data)
 
 
-def flat(array: Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """An array as bytes, not copied."""
-    return array.reshape(-1).view(np.uint8)
-
-
 def resolved(vector: ScalarArray | DeviceArray) -> ScalarArray | DeviceArray:
     """A device array with its address, which DLPack tells only whoever takes the array over."""
     if isinstance(vector, DeviceArray) and vector.pointer is None:

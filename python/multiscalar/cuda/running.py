@@ -16,8 +16,8 @@ from ..engine.vectors import Vectors
 from ..errors import OutOfMemoryError
 from .compiled import Kernels
 from .lane import Planned
-from .operand import ALIGNMENT, address, flat
-from .staging import IN_PLACE_BYTES
+from .operand import ALIGNMENT, address
+from .staging import IN_PLACE_BYTES, Piece, cut
 from .work import Work
 
 
@@ -98,22 +98,31 @@ def _arrive(kernels: Kernels, vectors: Vectors, planned: Planned, stream: Any) -
     lane, runtime, plan = kernels.lane, kernels.runtime, planned.plan
     item, stride = vectors.item_bytes, vectors.longest * vectors.item_bytes
     pinned = all(lane.staging.is_pinned(array) for array in vectors.owners)
-    rows = [] if pinned else [flat(array) for array in vectors.owners]
+    pieces: list[Piece] = []
+    ends: dict[int, int] = {}  # chunks by their last piece
     for k, chunk in enumerate(plan.chunks):
         low = (chunk.first + chunk.terms - chunk.fresh) * item
         high = (chunk.first + chunk.terms) * item
         target = planned.places["scalars"] + chunk.first_row * stride + low
-        some = range(chunk.first_row, chunk.first_row + chunk.rows)
-        if pinned:
-            for row in some:
-                array = vectors.owners[row]
-                size = min(high, array.nbytes) - low
-                place = target + (row - chunk.first_row) * stride
-                runtime.copy_in(place, address(array) + low, size, lane.copies)
-        else:
-            lane.staging.carry(target, [rows[row][low:high] for row in some], stride, lane.copies)
-        runtime.record(plan.arrived[k], lane.copies)
-        plan.chunk(k, stream)
+        whole = Piece(target, chunk.first_row, chunk.rows, low, high)
+        pieces += [whole] if pinned else cut(whole, stride)
+        ends[len(pieces) - 1] = k
+
+    def sent(last: int) -> None:
+        chunk = ends.get(last)
+        if chunk is not None:
+            runtime.record(plan.arrived[chunk], lane.copies)
+            plan.chunk(chunk, stream)
+
+    if not pinned:
+        lane.staging.carry(vectors.owners, pieces, stride, lane.copies, sent)
+        return vectors.size
+    for k, piece in enumerate(pieces):
+        for row in range(piece.rows):
+            array = vectors.owners[piece.first + row]
+            size = min(piece.high, array.nbytes) - piece.low
+            runtime.copy_in(piece.target + row * stride, address(array) + piece.low, size, lane.copies)
+        sent(k)
     return vectors.size
 
 

@@ -2,15 +2,16 @@
 
 The device can only fetch from page-locked memory. A few scalars, and the points of a small call, are copied into a
 page-locked slot that kernels read in place: one pass over the link, no copy engine to start and to wait for. More go
-through a ring of larger slots: the native core fills one with all threads (one copies about 12 GB/s, the link takes 55)
-while the previous ones are on their way. Arrays that are page-locked already are read or fetched as they lie.
+through two large slots in turns: the native core fills one with all threads (one copies about 12 GB/s, the link takes
+55), and each piece of it is sent as soon as it is complete, while the next ones are being filled. Arrays that are
+page-locked already are read or fetched as they lie.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,33 @@ from .runtime import Bytes, Runtime
 
 IN_PLACE_BYTES: Final = 256 << 10  # up to here a kernel reads the host's memory sooner than a copy would end
 POINTS_IN_PLACE_BYTES: Final = 1 << 20  # the same for points of one sum, which the host copies while digits are made
-SLOT_BYTES: Final = 8 << 20  # large enough for the link's full rate and to keep all threads busy
-SLOTS: Final = 4
+SLOT_BYTES: Final = 16 << 20  # long enough on the link for the other one to be begun
+SLOTS: Final = 2
+PIECE_BYTES: Final = 4 << 20  # sent at once: enough for the link's full rate
 PIN_MATTERS: Final = 256 << 10  # below this asking costs as much as staging
 ALONE_BYTES: Final = 128 << 10  # up to here nobody is woken to help
+
+
+class Piece(NamedTuple):
+    """Bytes `low` .. `high` of `rows` arrays, number `first` and those after it, on their way to `target` and after."""
+
+    target: int
+    first: int
+    rows: int
+    low: int
+    high: int
+
+
+def cut(piece: Piece, stride: int) -> list[Piece]:
+    """The same in pieces that are not too large; `stride` bytes are from row to row."""
+    target, first, rows, low, high = piece
+    if rows > 1 and stride > PIECE_BYTES:
+        return [one for k in range(rows) for one in cut(Piece(target + k * stride, first + k, 1, low, high), stride)]
+    if rows > 1:
+        most = PIECE_BYTES // stride
+        return [Piece(target + k * stride, first + k, min(most, rows - k), low, high) for k in range(0, rows, most)]
+    ends = range(low, max(high, low + 1), PIECE_BYTES)
+    return [Piece(target + start - low, first, 1, start, min(high, start + PIECE_BYTES)) for start in ends]
 
 
 class Staging:
@@ -97,31 +121,54 @@ class Staging:
         """Whether the device can fetch this array as it lies."""
         return source.nbytes >= PIN_MATTERS and self._runtime.is_pinned(address(source))
 
-    def carry(self, target: int, rows: Sequence[NDArray[np.uint8]], stride: int, stream: Any) -> None:
-        """Copy `rows[k]` (flat bytes, pageable) to `target + k * stride`, in order on `stream`.
-
-        When this returns, the rows have been read.
+    def carry(
+        self,
+        arrays: list[Array],
+        pieces: Sequence[Piece],
+        stride: int,
+        stream: Any,
+        sent: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Copy `pieces` of pageable arrays in order on `stream`, where rows lie `stride` bytes apart; `sent(k)` is
+        called when piece k is on its way. When this returns, the arrays have been read.
         """
-        per_slot = max(1, SLOT_BYTES // stride)
-        for first in range(0, len(rows), per_slot):
-            some, place = rows[first : first + per_slot], target + first * stride
-            if len(some) > 1 or some[0].size <= SLOT_BYTES:
-                self._send(place, list(some), stride, stream)
-                continue
-            for start in range(0, some[0].size, SLOT_BYTES):
-                piece = some[0][start : start + SLOT_BYTES]
-                self._send(place + start, [piece], piece.size, stream)
+        start = 0
+        while start < len(pieces):
+            offsets, end = [0], start
+            while end < len(pieces) and (size := offsets[-1] + _size(pieces[end], arrays, stride)) <= SLOT_BYTES:
+                offsets.append(size)
+                end += 1
+            assert end > start, "a piece is larger than a slot"
+            self._fill(arrays, pieces[start:end], offsets, stride, stream, lambda k, before=start: sent(before + k))  # type: ignore[misc]
+            start = end
 
-    def _send(self, target: int, rows: list[NDArray[np.uint8]], stride: int, stream: Any) -> None:
-        """Through the next slot of the ring."""
-        size = stride * (len(rows) - 1) + rows[-1].size
-        if not size:
-            return
+    def _fill(
+        self,
+        arrays: list[Array],
+        pieces: Sequence[Piece],
+        offsets: list[int],
+        stride: int,
+        stream: Any,
+        sent: Callable[[int], None],
+    ) -> None:
+        """Pieces that fit into it through the next slot, each from its offset on."""
         if self._turn == len(self._slots):
             self._slots.append((self._runtime.pinned(SLOT_BYTES), self._runtime.event()))
         slot, free = self._slots[self._turn]
         self._turn = (self._turn + 1) % SLOTS
+        place, copy_in = address(slot), self._runtime.copy_in
+
+        def filled(k: int) -> None:
+            copy_in(pieces[k].target, place + offsets[k], offsets[k + 1] - offsets[k], stream)
+            sent(k)
+
         self._runtime.wait_host(free)  # an event that was never recorded counts as past
-        _core.gather(slot[:size], rows, max(stride, 1), 0)
-        self._runtime.copy_in(target, int(slot.ctypes.data), size, stream)
+        wanted = [(offset, *piece[1:]) for offset, piece in zip(offsets, pieces, strict=False)]
+        _core.fill(slot, arrays, wanted, stride, 0, filled)
         self._runtime.record(free, stream)
+
+
+def _size(piece: Piece, arrays: list[Array], stride: int) -> int:
+    """Bytes of a piece as it is sent, up to the end of its last row."""
+    last = min(piece.high, arrays[piece.first + piece.rows - 1].nbytes) - piece.low
+    return (piece.rows - 1) * stride + max(0, last)

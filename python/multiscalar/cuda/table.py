@@ -20,11 +20,11 @@ from ..curves import Curve
 from ..errors import NotOnCurveError
 from .compiled import Kernels
 from .lane import Lane
-from .operand import Operand, address, flat, point_operand
+from .operand import Operand, address, point_operand
 from .records import lay_out_table, table_bytes
 from .result import first_bad
 from .runtime import Bound
-from .staging import IN_PLACE_BYTES
+from .staging import IN_PLACE_BYTES, Piece, cut
 from .steps import STATUS_WORDS, Launch, Ref
 
 CHUNK_BYTES = 64 << 20  # raw points on the device at a time
@@ -116,7 +116,7 @@ class Table:
             if pinned:
                 runtime.copy_in(target, address(part.array), part.size, lane.copies)
             else:
-                lane.staging.carry(target, [flat(part.array)], part.size, lane.copies)
+                lane.staging.carry([part.array], cut(Piece(target, 0, 1, 0, part.size), 0), 0, lane.copies)
             runtime.record(arrived[turn], lane.copies)
             runtime.wait(lane.stream, arrived[turn])
             self._convert(lane, {**places, "points": target}, first, part, wanted)

@@ -26,10 +26,21 @@ pub(crate) fn threads(requested: usize) -> usize {
 /// Runs `work(0)`, .., `work(tasks - 1)`, each once, on up to `threads` threads, the caller's among them.
 /// A panic of a task is raised again here, after all tasks have ended.
 pub(crate) fn run(threads: usize, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
-    let helpers = threads.min(tasks).saturating_sub(1);
-    if helpers == 0 {
+    if threads.min(tasks) <= 1 {
         return (0..tasks).for_each(work);
     }
+    lead(threads, tasks, work, |step| while step() {});
+}
+
+/// `run` with a caller that does other things too: `own` is called here, with a function that does the next task and says
+/// whether there was one. When `own` returns, no further task is begun, and those that are have ended.
+pub(crate) fn lead<T>(
+    threads: usize,
+    tasks: usize,
+    work: &(dyn Fn(usize) + Sync),
+    own: impl FnOnce(&dyn Fn() -> bool) -> T,
+) -> T {
+    let helpers = threads.min(tasks).saturating_sub(1);
     // SAFETY: the job outlives this call only as an exhausted counter: `work` is called for task numbers below
     // `tasks` only, and this function returns after `finish` has seen all helpers leave.
     let work: &'static (dyn Fn(usize) + Sync) = unsafe { core::mem::transmute(work) };
@@ -41,15 +52,19 @@ pub(crate) fn run(threads: usize, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
         helpers: Mutex::new(0),
         left: Condvar::new(),
     });
-    let pool = Pool::current();
-    pool.offer(&job, helpers);
-    let own = catch_unwind(AssertUnwindSafe(|| job.work()));
-    pool.withdraw(&job);
+    let pool = (helpers > 0).then(Pool::current);
+    if let Some(pool) = pool {
+        pool.offer(&job, helpers);
+    }
+    let own = catch_unwind(AssertUnwindSafe(|| own(&|| job.step())));
+    if let Some(pool) = pool {
+        pool.withdraw(&job);
+    }
     job.finish();
     match own {
         Err(panic) => resume_unwind(panic),
-        Ok(()) if job.panicked.load(Ordering::Relaxed) => panic!("a worker thread panicked"),
-        Ok(()) => {}
+        Ok(_) if job.panicked.load(Ordering::Relaxed) => panic!("a worker thread panicked"),
+        Ok(value) => value,
     }
 }
 
@@ -64,18 +79,18 @@ struct Job {
 }
 
 impl Job {
-    fn work(&self) {
-        loop {
-            let task = self.next.fetch_add(1, Ordering::Relaxed);
-            if task >= self.tasks {
-                return;
-            }
-            (self.work)(task);
+    /// Does the next task, if there is one.
+    fn step(&self) -> bool {
+        let task = self.next.fetch_add(1, Ordering::Relaxed);
+        if task >= self.tasks {
+            return false;
         }
+        (self.work)(task);
+        true
     }
 
     fn help(&self) {
-        if catch_unwind(AssertUnwindSafe(|| self.work())).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| while self.step() {})).is_err() {
             self.panicked.store(true, Ordering::Relaxed);
         }
         *lock(&self.helpers) -= 1;
@@ -208,6 +223,25 @@ mod tests {
             }
         });
         assert_eq!(total.into_inner(), 4 * 10 * 55);
+    }
+
+    #[test]
+    fn a_leader_does_some_tasks_and_ends_it_all() {
+        for threads in [1, 2, 7] {
+            let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let work = |_| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                std::thread::yield_now();
+                ended.fetch_add(1, Ordering::Relaxed);
+            };
+            assert!(lead(threads, 1_000_000_000, &work, |step| step() && step()));
+            let count = ended.load(Ordering::Relaxed);
+            assert_eq!(count, begun.load(Ordering::Relaxed), "what was begun has ended");
+            std::thread::yield_now();
+            assert_eq!(count, begun.load(Ordering::Relaxed), "nothing more is begun");
+            assert!(count >= 2);
+            assert!(lead(threads, 3, &work, |step| step() && step() && step()) || threads > 1);
+        }
     }
 
     #[test]
