@@ -81,7 +81,7 @@ def test_a_profile_by_setting_that_is_none_ends_the_command_first(
     path.write_text("{}")
     monkeypatch.setenv("MULTISCALAR_PROFILE", str(path))
     done = msm(command)
-    refused(done, 2, f"profile = '{path}' cannot be read (schema is None")
+    refused(done, 2, f"profile = {str(path)!r} cannot be read (schema is None")
     assert done.stdout == ""
 
 
