@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from .chunks import DIGITS, Chunk, narrowed
 from .runtime import Address, Module, Runtime
 from .stage import Phase, Stage
+from .staging import Piece
 from .steps import Launch, Layout, Ref, Step
 
 
@@ -62,6 +63,8 @@ class Plan:
         self._begun = runtime.event()
         self._marks = [self._begun, *(mark for stage in self._stages for mark in stage.marks)]
         self.arrived = [runtime.event() for _ in chunks]  # one a chunk: its scalars are on the device
+        # In which pieces pageable scalars come, and the chunks by their last pieces: kept by whoever asked first.
+        self.pieces: tuple[list[Piece], dict[int, int]] | None = None
 
     def begin(self, stream: Any) -> None:
         """Note that a call begins."""

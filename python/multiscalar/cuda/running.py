@@ -7,6 +7,7 @@ chunk with their digits. The same for bases that are prepared and for points tha
 from __future__ import annotations
 
 from functools import reduce
+from itertools import accumulate, chain
 from operator import or_
 from typing import Any, NamedTuple
 
@@ -96,34 +97,46 @@ def _gather(kernels: Kernels, vectors: Vectors, planned: Planned, stream: Any) -
 def _arrive(kernels: Kernels, vectors: Vectors, planned: Planned, stream: Any) -> int:
     """Host scalars to the inbox chunk by chunk, each followed by its digits; returns the bytes."""
     lane, runtime, plan = kernels.lane, kernels.runtime, planned.plan
-    item, stride = vectors.item_bytes, vectors.longest * vectors.item_bytes
-    pinned = all(lane.staging.is_pinned(array) for array in vectors.owners)
-    pieces: list[Piece] = []
-    ends: dict[int, int] = {}  # chunks by their last piece
-    for k, chunk in enumerate(plan.chunks):
-        low = (chunk.first + chunk.terms - chunk.fresh) * item
-        high = (chunk.first + chunk.terms) * item
-        target = planned.places["scalars"] + chunk.first_row * stride + low
-        whole = Piece(target, chunk.first_row, chunk.rows, low, high)
-        pieces += [whole] if pinned else cut(whole, stride)
-        ends[len(pieces) - 1] = k
+    stride = vectors.longest * vectors.item_bytes
 
-    def sent(last: int) -> None:
-        chunk = ends.get(last)
-        if chunk is not None:
-            runtime.record(plan.arrived[chunk], lane.copies)
-            plan.chunk(chunk, stream)
+    def arrives(chunk: int) -> None:
+        runtime.record(plan.arrived[chunk], lane.copies)
+        plan.chunk(chunk, stream)
 
-    if not pinned:
-        lane.staging.carry(vectors.owners, pieces, stride, lane.copies, sent)
+    if all(lane.staging.is_pinned(array) for array in vectors.owners):
+        for k, piece in enumerate(_pieces(vectors, planned)):
+            for row in range(piece.rows):
+                array = vectors.owners[piece.first + row]
+                size = min(piece.high, array.nbytes) - piece.low
+                runtime.copy_in(piece.target + row * stride, address(array) + piece.low, size, lane.copies)
+            arrives(k)
         return vectors.size
-    for k, piece in enumerate(pieces):
-        for row in range(piece.rows):
-            array = vectors.owners[piece.first + row]
-            size = min(piece.high, array.nbytes) - piece.low
-            runtime.copy_in(piece.target + row * stride, address(array) + piece.low, size, lane.copies)
-        sent(k)
+
+    if plan.pieces is None:
+        cuts = [cut(piece, stride) for piece in _pieces(vectors, planned)]
+        plan.pieces = (
+            list(chain.from_iterable(cuts)),
+            {last - 1: k for k, last in enumerate(accumulate(map(len, cuts)))},
+        )
+    pieces, chunks = plan.pieces
+
+    def sent(k: int) -> None:
+        if k in chunks:
+            arrives(chunks[k])
+
+    lane.staging.carry(vectors.owners, pieces, stride, lane.copies, sent)
     return vectors.size
+
+
+def _pieces(vectors: Vectors, planned: Planned) -> list[Piece]:
+    """The chunks of a plan as bytes of the vectors on their way to the inbox."""
+    item, inbox = vectors.item_bytes, planned.places["scalars"]
+    made = []
+    for chunk in planned.plan.chunks:
+        low, high = ((chunk.first + chunk.terms - fresh) * item for fresh in (chunk.fresh, 0))
+        target = inbox + chunk.first_row * vectors.longest * item + low
+        made.append(Piece(target, chunk.first_row, chunk.rows, low, high))
+    return made
 
 
 def break_off(kernels: Kernels, error: BaseException, table_bytes: int) -> None:

@@ -62,7 +62,7 @@ class Staging:
         self._points_address = 0
         self._lengths: Bytes | None = None
         self._rows: Bytes | None = None
-        self._slots: list[tuple[Bytes, Any]] = []
+        self._slots: list[tuple[Bytes, int, Any]] = []  # with their addresses, and the event that one is free again
         self._turn = 0
 
     def small(self, rows: list[Array], stride: int) -> int:
@@ -153,10 +153,11 @@ class Staging:
     ) -> None:
         """Pieces that fit into it through the next slot, each from its offset on."""
         if self._turn == len(self._slots):
-            self._slots.append((self._runtime.pinned(SLOT_BYTES), self._runtime.event()))
-        slot, free = self._slots[self._turn]
+            fresh = self._runtime.pinned(SLOT_BYTES)
+            self._slots.append((fresh, address(fresh), self._runtime.event()))
+        slot, place, free = self._slots[self._turn]
         self._turn = (self._turn + 1) % SLOTS
-        place, copy_in = address(slot), self._runtime.copy_in
+        copy_in = self._runtime.copy_in
 
         def filled(k: int) -> None:
             copy_in(pieces[k].target, place + offsets[k], offsets[k + 1] - offsets[k], stream)
