@@ -30,6 +30,8 @@ def decode(data: bytes, curve: Curve) -> list[tuple[int, int]]:
             hint='Use check="subgroup" to find them, or backend="cpu".',
         )
     width = 8 * curve.limbs
+    if len(affine) == 2 * width:
+        return [(int.from_bytes(affine[:width], "little"), int.from_bytes(affine[width:], "little"))]
     numbers: Callable[[bytes, str], int] = int.from_bytes  # type: ignore[assignment] # takes any word, refuses others
     coordinates = map(numbers, unpack(f"{width}s" * (len(affine) // width), affine), repeat("little"))
     return list(zip(coordinates, coordinates, strict=True))

@@ -186,11 +186,13 @@ class GpuRuntime:
 
     def elapsed_ns(self, marks: Sequence[Any]) -> list[int]:
         """From each mark to the next one."""
-        spans = [self._elapsed(start, stop) for start, stop in pairwise(marks)]
-        for status, _ in spans:
+        elapsed, spans = self._elapsed, []
+        for start, stop in pairwise(marks):
+            status, milliseconds = elapsed(start, stop)
             if status:
                 raise driver.failure("cuEventElapsedTime", status.name)
-        return [int(1e6 * milliseconds) for _, milliseconds in spans]
+            spans.append(int(1e6 * milliseconds))
+        return spans
 
     # --- work -----------------------------------------------------------------------------------
 
