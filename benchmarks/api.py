@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 
+import ending
 import multiscalar as ms
 from multiscalar.shapes import ScalarShape
 
@@ -202,4 +203,4 @@ def measure(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    ending.run(lambda: main(sys.argv[1:]))

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import ending
 from multiscalar import cpus
 from multiscalar.cli.session import read
 from multiscalar.lab.diagnose.rules import Cause
@@ -85,8 +86,9 @@ def main(words: Sequence[str]) -> int:
     if missing := own_lack(made.subject):  # the load itself could not begin
         print(f"no load {asked.load}: {missing}", file=sys.stderr)
         return 3
-    busy = [
-        subprocess.Popen([sys.executable, "-c", made.program], stdout=subprocess.PIPE) for _ in range(made.processes)
+    busy = [  # in sessions of their own: Ctrl-C is for this program, which ends them
+        subprocess.Popen([sys.executable, "-c", made.program], stdout=subprocess.PIPE, start_new_session=True)
+        for _ in range(made.processes)
     ]
     try:
         if made.program is COTENANT and busy[0].stdout is not None:
@@ -116,4 +118,4 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    ending.run(lambda: main(sys.argv[1:]))

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
+import ending
 import multiscalar as ms
 from gpu_bench import Bench, Fact, device_ms, on_device, percentile
 from gpu_host_figures import host_copies, host_inputs, schedules
@@ -224,4 +225,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ending.run(main)

@@ -22,6 +22,7 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
+import ending
 import multiscalar as ms
 import numpy as np
 from multiscalar.cli.calibrate import _profile
@@ -99,10 +100,13 @@ class OnOneThread(Own):
 
 @contextmanager
 def recorded(record: Record, seed: int = 5090) -> Iterator[Record]:
-    run = begin(record, seed, {"benchmark": "benchmarks/lab.py"})
-    yield record
-    record.append("end", run=run, complete=True)
-    record.close()
+    run, complete = begin(record, seed, {"benchmark": "benchmarks/lab.py"}), False
+    try:
+        yield record
+        complete = True
+    finally:
+        record.append("end", run=run, complete=complete)
+        record.close()
 
 
 def measure(record: Record, case: Case, subjects: Sequence[Subject], stopping: Stopping) -> None:
@@ -225,4 +229,4 @@ def perform(asked: argparse.Namespace, record: Record) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    ending.run(lambda: main(sys.argv[1:]))

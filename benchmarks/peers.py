@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import ending
 from multiscalar import curves
 from multiscalar.lab.peers import statuses
 from multiscalar.lab.peers.registry import PEERS, PeerSpec
@@ -61,4 +62,4 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    ending.run(lambda: main(sys.argv[1:]))

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import multiscalar as ms
+from multiscalar.cli.exits import code_of
 from multiscalar.cuda import bases as cuda_bases
 from multiscalar.cuda import compiled, sources
 from multiscalar.cuda.device import open_device
@@ -285,15 +286,15 @@ def asked() -> argparse.Namespace:
 
 
 def main() -> int:
-    arguments = asked()
-    if missing := own_lack("cuda"):
-        print(f"no GPU to work on: {missing}", file=sys.stderr)
-        return 3
     try:
+        arguments = asked()
+        if missing := own_lack("cuda"):
+            print(f"no GPU to work on: {missing}", file=sys.stderr)
+            return 3
         return tune(arguments)
-    except ms.errors.OutOfMemoryError as error:  # of the inputs: what a row lacks is the row's
+    except ms.errors.MultiscalarError as error:  # memory for the inputs, a setting: what a row lacks is the row's
         print(error, file=sys.stderr)
-        return 3
+        return code_of(error)
 
 
 def tune(arguments: argparse.Namespace) -> int:

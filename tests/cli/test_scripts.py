@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shlex
 import subprocess
@@ -109,6 +110,24 @@ def test_a_gpu_that_is_not_here_is_a_line(tmp_path: Path, line: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_setting_without_meaning_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MULTISCALAR_THREADS", "many")
+    ended(["benchmarks/api.py", "one-term"], 2, "MULTISCALAR_THREADS = 'many'")
+
+
+def test_an_interrupt_is_a_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    ending = importlib.import_module("ending")
+
+    def interrupted() -> int:
+        raise KeyboardInterrupt
+
+    for main, code, said in ((interrupted, 130, "interrupted\n"), (lambda: 1, 1, "")):
+        with pytest.raises(SystemExit) as left:
+            ending.run(main)
+        assert (left.value.code, capsys.readouterr().err) == (code, said)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
 def test_a_full_disk_is_a_line() -> None:
     ended(["benchmarks/lab.py", "overhead", "--record", "/dev/full"], 1, "No space left on device")
@@ -116,6 +135,7 @@ def test_a_full_disk_is_a_line() -> None:
 
 def test_a_library_that_is_not_installed_is_a_line(tmp_path: Path) -> None:
     hidden = "import sys; sys.modules['py_arkworks_bls12381'] = None; sys.argv[1:] = ['arkworks']; import runpy; "
+    hidden += f"sys.path.insert(0, {str(ROOT / 'benchmarks')!r}); "
     program = f"{hidden}runpy.run_path({str(ROOT / 'benchmarks/api.py')!r}, run_name='__main__')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout) == (3, ""), done.stderr
