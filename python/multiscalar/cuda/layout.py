@@ -19,6 +19,7 @@ MAX_TABLE_POINTS: Final = (1 << 30) - 1  # an entry has 30 bits for the index; a
 
 PAIR_THREADS = 128
 PAIR_BLOCKS = {8: 5, 12: 4}  # resident blocks of a multiprocessor, as in msm/pairs.cuh
+MAX_PAIR_ROWS = 288  # of a tile, as in msm/passes.cuh
 FIXUP_ITEMS, JOINED_ITEMS = 64, 16  # partial sums of a block of msm_fixup, of a thread of msm_join at most
 HELD_DIGITS = 16  # of a thread of msm_group
 SORT_THREADS, SORT_TILE = 512, 4096
@@ -58,7 +59,7 @@ def lay_out(shape: Shape, tuning: Tuning, device: DeviceShape) -> Layout:
         points = _pairs(layout, sizes, device, count)
         _accumulate(layout, sizes, count, points)
         _fixup(layout, sizes, count)
-        _reduce(layout, sizes, first, count)
+        _reduce(layout, sizes, device, first, count)
     _combine(layout, sizes)
     return layout
 
@@ -154,18 +155,17 @@ def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref
         stride = sizes.entries >> (k + 1)
         target = Ref("points_even" if k % 2 == 0 else "points_odd")
         layout.need(target.buffer, count * stride * point)
-        rows = divide_up(stride, PAIR_THREADS)  # of a set; no tile goes over two
-        share = divide_up(count * rows, grid)  # of a block
-        run = min(rows, divide_up(share, max(1, round(share / tuning.pair_run))))
-        slots = resident if share > 2 * run else 1
+        share = divide_up(count * divide_up(stride, PAIR_THREADS), grid)  # rows of a block, at most
+        run = min(MAX_PAIR_ROWS, divide_up(share, max(1, round(share / tuning.pair_run))))
+        slots = resident if share > run else 1
         layout.need("prefixes", grid * run * PAIR_THREADS * shape.curve.coordinate_bytes)
         arguments: tuple[Argument, ...]
         if k == 0:
             arguments = (Ref("table"), source, Ref("offsets"), target, Ref("prefixes"), shape.coordinates,
-                         sizes.buckets, count, run, slots, sizes.entries, stride)  # fmt: skip
+                         sizes.buckets, count, run, slots, stride)  # fmt: skip
         else:
             arguments = (source, Ref("offsets"), target, Ref("prefixes"), sizes.buckets, count, k + 1, run, slots,
-                         2 * stride, stride)  # fmt: skip
+                         stride)  # fmt: skip
         kernel = "msm_pairs_points" if k else "msm_pairs_entries"
         layout.steps.append(Launch(kernel, (grid, 1), PAIR_THREADS, arguments, 0, "accumulate"))
         source = target
@@ -237,7 +237,12 @@ def tree_levels(limbs: int, lists: int, bits: int) -> list[int]:
         lists, bits = lists + levels[-1], bits - levels[-1]
 
 
-def _reduce(layout: Layout, sizes: Sizes, first: int, count: int) -> None:
+def tree_threads(blocks: int, multiprocessors: int) -> int:
+    """Of a block of the tree: two large ones fill a multiprocessor, or four small ones."""
+    return 256 if blocks <= 2 * multiprocessors else 128
+
+
+def _reduce(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count: int) -> None:
     shape, run = layout.shape, layout.tuning.run
     limbs, point = shape.curve.limbs, 3 * shape.curve.coordinate_bytes
     elements = sizes.buckets // run
@@ -256,12 +261,14 @@ def _reduce(layout: Layout, sizes: Sizes, first: int, count: int) -> None:
         if k == len(levels) - 1:
             target = Ref("sums", first * point)
             arguments = (source, place, target, elements, lists, level, half, weighted, run.bit_length() - 1)
-            steps.append(Launch("msm_reduce_last", (count, 1), 256, arguments, shared, "reduce"))
+            threads = tree_threads(count, device.multiprocessors)
+            steps.append(Launch("msm_reduce_last", (count, 1), threads, arguments, shared, "reduce"))
             return
         target = Ref("lists_1" if source.buffer == "lists_0" else "lists_0")
         layout.need(target.buffer, count * (lists + level) * (elements >> level) * point)
         arguments = (source, place, target, elements, lists, level, half)
-        steps.append(Launch("msm_reduce_tree", (elements >> level, count), 256, arguments, shared, "reduce"))
+        threads = tree_threads(count * (elements >> level), device.multiprocessors)
+        steps.append(Launch("msm_reduce_tree", (elements >> level, count), threads, arguments, shared, "reduce"))
         source, lists, elements = target, lists + level, elements >> level
 
 

@@ -92,11 +92,10 @@ extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
     await_previous();
     u32 t = blockIdx.x / sets * blockDim.x + threadIdx.x, set = blockIdx.x % sets;
     if (t >= slices) return;
-    const u32* list = points + u64(set) * point_stride * (2 * curve::N);
+    const u32 *xs = points + u64(set) * point_stride * curve::N, *ys = xs + u64(sets) * point_stride * curve::N;
     Sums sums = {buckets_out + u64(set) * buckets * (4 * curve::N), partials + u64(set) * slices * (8 * curve::N),
                  owners + u64(set) * slices * 2};
     accumulate_slice(offsets + u64(set) * (buckets + 1), buckets, shift, slices, t, sums, [&](u32 position) {
-        const u32* x = list + u64(position) * curve::N;  // all x of the set, then all y
-        return Affine{load_fe_line(x), load_fe_line(x + u64(point_stride) * curve::N)};
+        return Affine{load_fe_line(xs + u64(position) * curve::N), load_fe_line(ys + u64(position) * curve::N)};
     });
 }

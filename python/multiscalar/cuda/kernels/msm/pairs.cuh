@@ -21,7 +21,7 @@ struct EntrySource {
     Table table;
     const PairKey* list;
 
-    __device__ __forceinline__ const PairKey* key_place(u32 i) const { return list + i; }
+    __device__ __forceinline__ const PairKey* key_place(u32 sum) const { return list + sum; }
     // Padding has record 0 read and marked.
     __device__ __forceinline__ const u32* place(const PairKey& key, u32, u32 side, u32 axis) const {
         u32 entry = key.entry[side];
@@ -40,8 +40,8 @@ struct PointSource {
     const u32 *xs, *ys;
 
     __device__ __forceinline__ const PairKey* key_place(u32) const { return nullptr; }
-    __device__ __forceinline__ const u32* place(const PairKey&, u32 i, u32 side, u32 axis) const {
-        return (axis ? ys : xs) + (2 * u64(i) + side) * curve::N;
+    __device__ __forceinline__ const u32* place(const PairKey&, u32 sum, u32 side, u32 axis) const {
+        return (axis ? ys : xs) + (2 * u64(sum) + side) * curve::N;
     }
     __device__ __forceinline__ Fe x(const PairKey&, u32, const Fe& x) const { return x; }
     __device__ __forceinline__ Fe y(const PairKey&, u32, const Fe& y) const { return y; }

@@ -3,11 +3,12 @@
 // Every thread has its own pairs, so nothing waits for a neighbour; what it waits for is memory, which answers a random read of a
 // busy device after some 6,000 cycles. So nothing is asked for when it is needed: upwards the x of the next row and the key of the
 // one after are on their way in registers; downwards, where registers are full, the next row's coordinates, its prefix
-// and the key after it are copied into shared memory meanwhile (COPIES_AHEAD). A row is a pair a thread. Reads stay inside the
-// tile and the list: what lies beyond reads the last pair again.
+// and the key after it are copied into shared memory meanwhile (COPIES_AHEAD). A row is a pair a thread, all of one set; the
+// rows of a tile may be of several. Reads stay inside them: what lies beyond reads the row's, or the tile's, last pair again.
 //
 // Source and cost: as in pairs.cuh. What each step brought: docs/gpu-engine.md, step 10.
 
+constexpr u32 MAX_PAIR_ROWS = 288;  // of a tile
 constexpr u32 FE_QUADS = curve::N / 4, STAGE_THREADS = COPIES_AHEAD ? PAIR_THREADS : 1;
 
 // One row ahead, [quad][thread], so that a warp meets all banks.
@@ -55,16 +56,23 @@ static __device__ __forceinline__ Fe staged_fe(const Quad (&place)[FE_QUADS][STA
     return a;
 }
 
-// A tile of `run` rows from pair `first` on, of a list of `length` pairs, and this thread's way through it.
+// Neighbouring sums of one set, 128 or what is left of it. Sums are counted through all sets, `out_stride` to each.
+struct PairRow {
+    u32 first, count;
+};
+
+// A tile of `height` rows, and this thread's way through it.
 template <typename Source>
 struct PairTile {
     const Source& source;
-    u32 first, length, run;
+    const PairRow* rows;
+    u32 height;
 
-    __device__ __forceinline__ u32 at(u32 row) const { return first + row * PAIR_THREADS + threadIdx.x; }
+    __device__ __forceinline__ bool holds(u32 row) const { return threadIdx.x < rows[row].count; }
+    __device__ __forceinline__ u32 at(u32 row) const { return rows[row].first + threadIdx.x; }
     __device__ __forceinline__ u32 inside(u32 row) const {
-        u32 i = at(row < run ? row : run - 1);
-        return i < length ? i : length - 1;
+        PairRow r = rows[row < height ? row : height - 1];
+        return r.first + (threadIdx.x < r.count ? threadIdx.x : r.count - 1);
     }
     __device__ __forceinline__ PairKey key(u32 row) const {
         const PairKey* place = source.key_place(inside(row));
@@ -104,14 +112,14 @@ static __device__ __forceinline__ Fe pairs_forward(const PairTile<Source>& tile,
     Fe product = fe_one();
     PairKey coming = tile.key(0), after = tile.key(1);
     Fe next1 = tile.load(coming, 0, 0, 0), next2 = tile.load(coming, 0, 1, 0);
-    for (u32 row = 0; row < tile.run; row++) {
+    for (u32 row = 0; row < tile.height; row++) {
         PairKey key = coming;
         Fe x1 = source.x(key, 0, next1), x2 = source.x(key, 1, next2);
         coming = after;
         next1 = tile.load(coming, row + 1, 0, 0), next2 = tile.load(coming, row + 1, 1, 0);
         after = tile.key(row + 2);
         scratch_store(scratch, row, product);
-        if (tile.at(row) >= tile.length) continue;
+        if (!tile.holds(row)) continue;
         Fe dx = sub(x2, x1);
         auto load_y = [&](u32 side) { return source.y(key, side, tile.load(key, row, side, 1)); };
         PairCase kind = pair_case(x1, x2, dx, load_y);
@@ -125,9 +133,9 @@ template <typename Source>
 static __device__ __forceinline__ void pairs_backward(const PairTile<Source>& tile, u32* xs, u32* ys, const Quad* scratch,
                                                       Fe running, PairStage& stage) {
     const Source& source = tile.source;
-    PairKey coming = tile.key(tile.run - 1);
-    tile.fetch(coming, tile.run - 1, scratch, stage);
-    for (u32 row = tile.run; row-- > 0;) {
+    PairKey coming = tile.key(tile.height - 1);
+    tile.fetch(coming, tile.height - 1, scratch, stage);
+    for (u32 row = tile.height; row-- > 0;) {
         copies_arrived();
         PairKey key = coming;
         Fe x1 = source.x(key, 0, tile.take(key, row, 0, 0, stage)), x2 = source.x(key, 1, tile.take(key, row, 1, 0, stage));
@@ -139,12 +147,12 @@ static __device__ __forceinline__ void pairs_backward(const PairTile<Source>& ti
             __syncwarp();  // all of this row is in registers before the next one takes its place
             tile.fetch(coming, row - 1, scratch, stage);
         }
-        u32 i = tile.at(row);
-        if (i >= tile.length) continue;
+        if (!tile.holds(row)) continue;
         auto load_x = [&](u32 side) { return side ? x2 : x1; };
         auto load_y = [&](u32 side) { return side ? y2 : y1; };
         PairCase kind = pair_case(x1, x2, dx, load_y);
         Affine sum = pair_sum(kind, dx, prefix, running, load_x, load_y);
-        store_fe(xs + u64(i) * curve::N, sum.x), store_fe(ys + u64(i) * curve::N, sum.y);
+        u64 to = u64(tile.at(row)) * curve::N;
+        store_fe(xs + to, sum.x), store_fe(ys + to, sum.y);
     }
 }

@@ -5,12 +5,11 @@
 // 2. Bits: sum t A_t = sum 2^k T_k with T_k the sum of the A_t whose index t has bit k. Halving a list pairwise,
 //    Y'_i = Y_2i + Y_(2i+1), the odd elements at level k are the summands of T_k, themselves halved from then on. So a
 //    level works on the lists (Y[, S], T_0, T_1, ...) all of one length, and all its additions are independent.
-// 3. msm_reduce_tree does `levels` halvings in a block, by octets; msm_reduce_last ends with Horner over the T_k.
+// 3. msm_reduce_tree does `levels` halvings in a block, by octets; msm_reduce_last ends with Horner over the T_k. Where there
+//    are many blocks they are small ones: the last halvings and Horner keep few octets of a block busy.
 //
 // Cost: 2 additions a bucket (24M), depth about c octet additions and c doublings.
 // Source: the identity sum i X_i = 2 sum i (X_2i + X_(2i+1)) + sum X_(2i+1).
-
-constexpr u32 TREE_OCTETS = 32;
 
 // grid (ceil(runs / 128), sets). lists_out: [set][2][runs] points, A then S. Empty buckets are told by their offsets, so
 // the bucket array need not be cleared.
@@ -53,10 +52,10 @@ struct TreeInput {
 static __device__ __forceinline__ u32* tree_reduce(const TreeInput& input, u32 first, u32 length, u32 lists, u32 levels,
                                                    u32* buffer, u32 half_buffer) {
     constexpr u32 POINT = 3 * curve::N;
-    u32 octet = threadIdx.x / 8;
+    u32 octet = threadIdx.x / 8, octets = blockDim.x / 8;
     u32 *from = buffer + half_buffer, *to = buffer;
     if (levels == 0) {  // one element a list: only bring it in
-        for (u32 task = octet; task < round_up(lists, 4); task += TREE_OCTETS) {
+        for (u32 task = octet; task < round_up(lists, 4); task += octets) {
             Fe value = input.load(task < lists ? task : 0, first);
             if (task < lists) octet_store_projective(to + task * POINT, value);
         }
@@ -65,7 +64,7 @@ static __device__ __forceinline__ u32* tree_reduce(const TreeInput& input, u32 f
     }
     for (u32 level = 0; level < levels; level++) {
         u32 half = length / 2, tasks = lists * half;
-        for (u32 task = octet; task < round_up(tasks, 4); task += TREE_OCTETS) {  // whole warps
+        for (u32 task = octet; task < round_up(tasks, 4); task += octets) {  // whole warps
             bool real = task < tasks;
             u32 list = real ? task / half : 0, i = real ? task % half : 0;
             Fe even, odd;
@@ -88,7 +87,7 @@ static __device__ __forceinline__ u32* tree_reduce(const TreeInput& input, u32 f
     return from;
 }
 
-// grid (chunks, sets), block 256, dynamic shared memory 2 half_buffer words. A block reduces 2^levels elements of each of
+// grid (chunks, sets), block up to 256, dynamic shared memory 2 half_buffer words. A block reduces 2^levels elements of each of
 // `lists` lists; lists_out: [set][lists + levels][chunks].
 extern "C" __global__ void __launch_bounds__(256, 2)
     msm_reduce_tree(const u32* input, const u32* offsets, u32* lists_out, u32 length, u32 lists, u32 levels,
@@ -102,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
                     offsets != nullptr ? offsets + u64(set) * (length + 1) : nullptr, length};
     const u32* result = tree_reduce(in, blockIdx.x << levels, 1u << levels, lists, levels, buffer, half_buffer);
     u32* out = lists_out + u64(set) * all * chunks * (3 * curve::N);
-    for (u32 list = octet; list < all; list += TREE_OCTETS)
+    for (u32 list = octet; list < all; list += blockDim.x / 8)
         octet_store_projective(out + (u64(list) * chunks + blockIdx.x) * (3 * curve::N),
                                octet_load_projective(result + list * (3 * curve::N)));
 }
