@@ -251,8 +251,8 @@ def _reduce(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count
     weighted = int(run > 1)
     if weighted:
         layout.need("lists_0", count * 2 * elements * point)
-        arguments: tuple[Argument, ...] = (source, offsets, Ref("lists_0"), sizes.buckets, run)
-        steps.append(Launch("msm_reduce_runs", (divide_up(elements, 128), count), 128, arguments, 0, "reduce"))
+        arguments: tuple[Argument, ...] = (source, offsets, Ref("lists_0"), sizes.buckets, count, run)
+        steps.append(Launch("msm_reduce_runs", (divide_up(elements * count, 128), 1), 128, arguments, 0, "reduce"))
         source, lists = Ref("lists_0"), 2
     levels = tree_levels(limbs, lists, elements.bit_length() - 1)
     for k, level in enumerate(levels):

@@ -26,6 +26,7 @@ from .layout import (
     PAIR_BLOCKS,
     PAIR_THREADS,
     tree_levels,
+    tree_threads,
 )
 from .shape import DeviceShape, Shape, Sizes, Tuning, divide_up
 
@@ -36,7 +37,7 @@ LONGEST_SLICE = 136  # longer ones save few borders and leave the last blocks lo
 MAX_ROUNDS = 4  # of pair addition: the padding doubles with each
 LONG_LISTS = 1 << 17  # entries of all sets; below, neither the two-level sort nor pairs pay
 BLOCK = 128  # threads of the heavy kernels
-TREE_OCTETS = 32
+FIXUP_OCTETS = 32
 
 
 class Speed(NamedTuple):
@@ -210,7 +211,7 @@ class Model:
             points /= 2
             rows = ceil(points / PAIR_THREADS)  # of a set; one that is not full takes as long
             share = ceil(sizes.sets * rows / grid)  # of a block
-            tiles = max(1, round(share / sizes.tuning.pair_run))  # those cut short by a set end at different times
+            tiles = max(1, round(share / sizes.tuning.pair_run))
             exposed = tiles if tiles <= 2 else 1.5  # inversions that no other block hides
             each = rates.pair_later if k or self.table_bytes <= CACHE_BYTES else rates.pair_first
             total += LAUNCH + share * grid * PAIR_THREADS * each * self.million + exposed * rates.inversion
@@ -249,7 +250,7 @@ class Model:
         while True:
             levels = (min(FIXUP_ITEMS, ceil(most)) - 1).bit_length()
             latency = (2 + levels) * (1 + share) * self.rates.octet.latency
-            time += IDLE_LAUNCH + min(1.0, busy) * self.octets(busy, latency, work * (1 + share))
+            time += IDLE_LAUNCH + min(1.0, busy) * self.octets(busy, latency, work * (1 + share) * FIXUP_OCTETS)
             if blocks == 1:
                 return time
             items = 2 * blocks
@@ -269,14 +270,15 @@ class Model:
     def tree(self, blocks: int, lists: int, levels: int, tail: float) -> float:
         """msm_reduce_tree, or msm_reduce_last, ending with the `tail` of one warp: load, rounds of octets, store."""
         tasks = [(lists + k) << (levels - k - 1) for k in range(levels)]
-        rounds = 1 + sum(divide_up(count, TREE_OCTETS) for count in tasks[:1] + tasks)
-        return self.octets(blocks, rounds * self.rates.octet.latency + tail, sum(tasks) / TREE_OCTETS)
+        octets = tree_threads(blocks, self.device.multiprocessors) // 8
+        rounds = 1 + sum(divide_up(count, octets) for count in tasks[:1] + tasks)
+        return self.octets(blocks, rounds * self.rates.octet.latency + tail, sum(tasks), octets)
 
-    def octets(self, blocks: float, latency: float, work: float) -> float:
-        """Blocks of 32 octets, two at a time on a multiprocessor, `work` additions of each octet."""
+    def octets(self, blocks: float, latency: float, work: float, octets: int = FIXUP_OCTETS) -> float:
+        """Blocks of so many octets, 64 octets at a time on a multiprocessor, with `work` additions in each block."""
         share = ceil(blocks / self.device.multiprocessors)
-        each = TREE_OCTETS * MEASURED_MULTIPROCESSORS * self.rates.octet.each / 1e6
-        return both(max(1.0, share / 2) * latency, share * work * each)
+        each = MEASURED_MULTIPROCESSORS * self.rates.octet.each / 1e6
+        return both(max(1.0, share * octets / 64) * latency, share * work * each)
 
     def reduce(self) -> float:
         sizes, rates, run = self.sizes, self.rates, self.sizes.tuning.run
@@ -343,7 +345,8 @@ def completed(draft: Model, runs: Sequence[int]) -> Model:
 
 def sensible_runs(draft: Model) -> list[int]:
     """Few buckets leave too few threads to sum runs of them."""
-    return [run for run in (1, 4, 8, 16) if run == 1 or draft.sizes.buckets >= 64 * run]
+    sizes = draft.sizes
+    return [run for run in (1, 4, 8, 16) if run == 1 or sizes.buckets >= max(8, 1024 // sizes.sets) * run]
 
 
 @lru_cache(maxsize=256)

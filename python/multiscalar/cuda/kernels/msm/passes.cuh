@@ -56,24 +56,23 @@ static __device__ __forceinline__ Fe staged_fe(const Quad (&place)[FE_QUADS][STA
     return a;
 }
 
-// Neighbouring sums of one set, 128 or what is left of it. Sums are counted through all sets, `out_stride` to each.
+// Neighbouring sums of one set, a thread each unless the set ends before. Sums are counted through all sets, `out_stride` to each.
 struct PairRow {
-    u32 first, count;
+    u32 first, last;
 };
 
-// A tile of `height` rows, and this thread's way through it.
+// A tile of `height` rows, and this thread's way through it. The row that is asked for ahead may be one or two beyond it.
+constexpr u32 ROWS_AHEAD = 2;
+
 template <typename Source>
 struct PairTile {
     const Source& source;
     const PairRow* rows;
     u32 height;
 
-    __device__ __forceinline__ bool holds(u32 row) const { return threadIdx.x < rows[row].count; }
+    __device__ __forceinline__ bool holds(u32 row) const { return at(row) <= rows[row].last; }
     __device__ __forceinline__ u32 at(u32 row) const { return rows[row].first + threadIdx.x; }
-    __device__ __forceinline__ u32 inside(u32 row) const {
-        PairRow r = rows[row < height ? row : height - 1];
-        return r.first + (threadIdx.x < r.count ? threadIdx.x : r.count - 1);
-    }
+    __device__ __forceinline__ u32 inside(u32 row) const { return at(row) < rows[row].last ? at(row) : rows[row].last; }
     __device__ __forceinline__ PairKey key(u32 row) const {
         const PairKey* place = source.key_place(inside(row));
         return place == nullptr ? PairKey{} : *place;

@@ -11,13 +11,13 @@
 // Cost: 2 additions a bucket (24M), depth about c octet additions and c doublings.
 // Source: the identity sum i X_i = 2 sum i (X_2i + X_(2i+1)) + sum X_(2i+1).
 
-// grid (ceil(runs / 128), sets). lists_out: [set][2][runs] points, A then S. Empty buckets are told by their offsets, so
+// grid (ceil(runs sets / 128)). lists_out: [set][2][runs] points, A then S. Empty buckets are told by their offsets, so
 // the bucket array need not be cleared.
 extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
-    msm_reduce_runs(const u32* buckets_in, const u32* offsets, u32* lists_out, u32 buckets, u32 run) {
+    msm_reduce_runs(const u32* buckets_in, const u32* offsets, u32* lists_out, u32 buckets, u32 sets, u32 run) {
     await_previous();
-    u32 t = blockIdx.x * blockDim.x + threadIdx.x, set = blockIdx.y, runs = buckets / run;
-    if (t >= runs) return;
+    u32 runs = buckets / run, thread = blockIdx.x * blockDim.x + threadIdx.x, set = thread / runs, t = thread % runs;
+    if (set >= sets) return;
     const u32* place = offsets + u64(set) * (buckets + 1) + t * run;
     const u32* from = buckets_in + (u64(set) * buckets + t * run) * (4 * curve::N);
     Projective sum = projective_infinity(), weighted = projective_infinity();

@@ -66,20 +66,19 @@ static __device__ __forceinline__ PairShare pair_share(const PairLengths& length
     return {end - begin, place[0], place[1]};  // a place of no meaning when there is nothing to do
 }
 
-// The next `height` rows of a share. All threads call.
+// The next `height` rows of a share, and the last of them once more for those who look ahead. All threads call.
 static __device__ __forceinline__ void take_rows(PairRow* rows, u32 height, PairShare& share, const PairLengths& lengths,
                                                  u32 out_stride) {
     share.rows -= height;
     for (u32 done = 0; done < height;) {
         u32 length = lengths.of(share.set), left = (length + PAIR_THREADS - 1) / PAIR_THREADS - share.row;
-        u32 count = left < height - done ? left : height - done;
-        for (u32 k = threadIdx.x; k < count; k += PAIR_THREADS) {
-            u32 first = (share.row + k) * PAIR_THREADS, rest = length - first;
-            rows[done + k] = {share.set * out_stride + first, rest < PAIR_THREADS ? rest : PAIR_THREADS};
-        }
+        u32 count = left < height - done ? left : height - done, base = share.set * out_stride, last = base + length - 1;
+        for (u32 k = threadIdx.x; k < count; k += PAIR_THREADS) rows[done + k] = {base + (share.row + k) * PAIR_THREADS, last};
         done += count, share.row += count;
         if (count == left) share.set++, share.row = 0;
     }
+    __syncthreads();
+    if (threadIdx.x < ROWS_AHEAD) rows[height + threadIdx.x] = rows[height - 1];
     __syncthreads();
 }
 
@@ -88,7 +87,7 @@ template <typename Source>
 static __device__ __forceinline__ void pairs_all(const Source& source, const PairLengths& lengths, u32* out, Quad* scratch,
                                                  u32 run, u32 slots, u32 out_stride) {
     __shared__ PairSpace space;
-    __shared__ PairRow rows[MAX_PAIR_ROWS];
+    __shared__ PairRow rows[MAX_PAIR_ROWS + ROWS_AHEAD];
     PairShare share = pair_share(lengths);
     Quad* mine = scratch + u64(blockIdx.x) * (run * (curve::N / 4) * PAIR_THREADS);
     u32* ys = out + u64(lengths.sets) * out_stride * curve::N;
