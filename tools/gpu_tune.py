@@ -78,7 +78,7 @@ CHANGES: dict[str, Change] = {
     "model": lambda t: t,
     "tiles of 96": lambda t: replace(t, pair_run=96),
     "tiles of 48": lambda t: replace(t, pair_run=48),
-    "a round more": lambda t: t if t.grouped else replace(t, pair_rounds=t.pair_rounds + 1),
+    "a round more": lambda t: replace(t, pair_rounds=t.pair_rounds + 1),
     "a round fewer": lambda t: replace(t, pair_rounds=max(0, t.pair_rounds - 1)),
     "slices of half": lambda t: replace(t, slice=max(4, t.slice // 2)),
     "slices of double": lambda t: replace(t, slice=2 * t.slice),
@@ -86,7 +86,7 @@ CHANGES: dict[str, Change] = {
     "runs of double": lambda t: replace(t, run=2 * t.run),
     "a window more": lambda t: replace(t, windows=t.windows + 1),
     "a window fewer": lambda t: replace(t, windows=t.windows - 1),
-    "the other sort": lambda t: replace(t, grouped=not t.grouped, pair_rounds=0),
+    "the other sort": lambda t: replace(t, grouped=not t.grouped),
 }
 # At 2^24 a row takes seconds: those that change what its long kernels do.
 LARGE = ("model", "tiles of 96", "tiles of 48", "a round more", "a round fewer", "a window more", "a window fewer")

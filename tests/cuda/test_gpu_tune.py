@@ -31,7 +31,7 @@ def test_a_row_for_each_plan_that_differs(
     monkeypatch.setattr(gpu_tune, "OnDevice", lambda data: data)
     chosen = ("model", "a round more", "a round fewer", "the other sort")  # there is no round to leave out
     changes = {name: gpu_tune.CHANGES[name] for name in chosen}
-    changes["what cannot be"] = lambda t: replace(t, grouped=True, pair_rounds=1)
+    changes["what cannot be"] = lambda t: replace(t, grouped=True, sets_per_pass=1)
     curve = ms.curve("bn254")
     points, scalars = curve.known_points(33, seed=1), curve.random_scalars(33, seed=2, shape="uint8")
     case = gpu_tune.Case(curve, 33, "package", points, scalars, 1)
@@ -46,7 +46,7 @@ def test_a_row_for_each_plan_that_differs(
     ]
     assert all(float(cell.rstrip(" |")) >= 0 for row in rows for cell in row[5:])
     assert all(len(row) == 5 + len(gpu_tune.PHASES) + len(gpu_tune.HOST) for row in rows)
-    assert "what cannot be: pair rounds need" in printed.err
+    assert "what cannot be: lists that are grouped" in printed.err
     launches = [line.split("  ")[-1] for line in printed.out.splitlines() if not line.startswith("| ")]
     assert launches[0] == "digits"
     kernels = [line.split()[1].rstrip(",") for line in launches[1:]]

@@ -38,6 +38,10 @@ PATHS: dict[str, tuple[Tuning, dict[str, Any]]] = {
         Tuning(windows=26, slice=2, run=1, grouped=False, pair_rounds=3, pair_run=3),
         {"endomorphism": True},
     ),
+    "grouped-pairs": (
+        Tuning(windows=26, slice=2, run=1, grouped=True, pair_rounds=3, pair_run=3),
+        {"endomorphism": True},
+    ),
     "precomputed": (Tuning(windows=43, slice=4, run=1, grouped=True), {"factor": 8}),
     "any-order": (Tuning(windows=52, slice=8, run=1, grouped=True), {"subgroup": False}),
 }
@@ -149,7 +153,7 @@ def shapes_of_scalars(r: int, n: int) -> dict[str, Callable[[int], int]]:
     }
 
 
-@pytest.mark.parametrize("path", ["grouped", "glv", "pairs", "precomputed"])
+@pytest.mark.parametrize("path", ["grouped", "glv", "pairs", "grouped-pairs", "precomputed"])
 def test_shapes_of_scalars(path: str) -> None:
     name = "bn254"
     tuning, options = PATHS[path]
@@ -238,6 +242,15 @@ def test_accumulation_spreads_evenly_over_the_device(name: str, bits: int) -> No
     assert blocks / (ceil(blocks / 132) * 132) > 0.9
 
 
+@pytest.mark.parametrize("name", ["bn254", "bls12-377", "bls12-381"])
+def test_many_short_lists_are_grouped_and_summed_in_pairs(name: str) -> None:
+    """A block a list sorts a thousand of them faster than two levels do, and rounds of pairs pay for so many sums."""
+    shape = Shape(curve=oracle.shape_of(oracle.curve(name)), n=1 << 12, batch=64, endomorphism=True)
+    tuning = tune(shape, DeviceShape(132))
+    assert tuning.grouped
+    assert tuning.pair_rounds >= 2
+
+
 def test_slice_and_run_are_the_best_of_all_combinations() -> None:
     """They are chosen one by one, since neither changes what the other costs."""
     shape, device = Shape(curve=oracle.shape_of(oracle.curve("bn254")), n=1 << 16), DeviceShape(132)
@@ -256,7 +269,7 @@ def test_a_thousand_and_twenty_five(name: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize("path", ["grouped", "glv", "pairs", "precomputed"])
+@pytest.mark.parametrize("path", ["grouped", "glv", "pairs", "grouped-pairs", "precomputed"])
 def test_batches_of_unequal_lengths(path: str, own: bool) -> None:
     tuning, options = PATHS[path]
     name, n, lengths = "bn254", 31, [31, 0, 7]

@@ -21,12 +21,13 @@ PAIR_THREADS = 128
 PAIR_BLOCKS = {8: 5, 12: 4}  # resident blocks of a multiprocessor, as in msm/pairs.cuh
 MAX_PAIR_ROWS = 288  # of a tile, as in msm/passes.cuh
 FIXUP_ITEMS, JOINED_ITEMS = 64, 16  # partial sums of a block of msm_fixup, of a thread of msm_join at most
-HELD_DIGITS = 16  # of a thread of msm_group
+HELD_DIGITS, GROUP_THREADS = 16, 1024  # of a thread of msm_group; of a block, at most
 SORT_THREADS, SORT_TILE = 512, 4096
 SORT_TILES, SORT_BLOCKS = 4, 16  # tiles of a block, at most; blocks a multiprocessor before one takes more than a tile
 MANY_BORDERS = 8192  # from here on throughput counts: join by single threads before the tree
 MAX_BINS, MAX_BIN_BUCKETS = 1024, 2048
 MAX_GROUPED_BUCKETS = 8192  # counters of msm_group: 32 KiB
+GROUP_SCRATCH_BYTES = 256  # of msm_group's shared memory, beside the counters and the list put together there
 
 
 def power_of_two_at_least(value: float) -> int:
@@ -93,13 +94,15 @@ def _group(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count:
     layout.need("entries", 4 * count * sizes.entries)
     layout.need("offsets", 4 * count * (sizes.buckets + 1))
     share = 4 if count <= device.multiprocessors else HELD_DIGITS  # few blocks want many threads, many want room
-    threads = min(1024, max(128, power_of_two_at_least(sizes.candidates / share)))
+    threads = min(GROUP_THREADS, max(128, power_of_two_at_least(sizes.candidates / share)))
+    counters, shared = 4 * sizes.buckets, 4 * (sizes.buckets + sizes.entries)
+    staged = shared + GROUP_SCRATCH_BYTES <= SHARED_BYTES  # so there are at most HELD_DIGITS candidates a thread
     layout.steps.append(
         Launch(
             "msm_group", (count, 1), threads,
-            (Ref("digits"), Ref("entries"), Ref("offsets"), *_entry_map(layout, sizes), sizes.buckets, sizes.candidates,
-             sizes.entries),
-            shared=4 * sizes.buckets, phase="sort",
+            (Ref("digits"), Ref("entries"), Ref("offsets"), *_entry_map(layout, sizes), sizes.buckets, sizes.pad,
+             int(staged), sizes.candidates, sizes.entries),
+            shared=shared if staged else counters, phase="sort",
         )
     )  # fmt: skip
 
@@ -145,8 +148,6 @@ def _pairs(layout: Layout, sizes: Sizes, device: DeviceShape, count: int) -> Ref
     shape, tuning = layout.shape, layout.tuning
     if tuning.pair_rounds == 0:
         return None
-    if tuning.grouped:
-        raise ValueError("pair rounds need the padded buckets of the two-level sort")
     point = 2 * shape.curve.coordinate_bytes
     resident = PAIR_BLOCKS[shape.curve.limbs]
     source = Ref("entries")

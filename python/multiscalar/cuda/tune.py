@@ -1,7 +1,7 @@
 """What a caller may fix of a tuning, and what gives way when memory is short; the cost model chooses the rest.
 
 `path` is a word for how buckets are filled: "grouped" (one block groups a window), "sorted" (two-level sort) or "pairs"
-(sorted, then rounds of affine pair addition). See `tuning` for the model.
+(either of them, then rounds of affine pair addition). See `tuning` for the model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from ..errors import OptionError
 from .layout import MAX_BINS, MAX_GROUPED_BUCKETS
 from .shape import CurveShape, DeviceShape, Shape, Sizes, Tuning, divide_up
-from .tuning import MAX_ROUNDS, MAX_WIDTH, Model, completed
+from .tuning import MAX_ROUNDS, MAX_WIDTH, Model, completed, grouping_pays
 from .tuning import tune as best_tuning
 
 GLV_MAX_N: Final = 1 << 22  # above it the doublings that the endomorphism saves cost less than its larger table
@@ -28,7 +28,7 @@ def use_endomorphism(curve: CurveShape, n: int, most: int = GLV_MAX_N) -> bool:
 
 def path_of(tuning: Tuning) -> str:
     """The word for how this tuning fills buckets."""
-    return "grouped" if tuning.grouped else "pairs" if tuning.pair_rounds else "sorted"
+    return "pairs" if tuning.pair_rounds else "grouped" if tuning.grouped else "sorted"
 
 
 @lru_cache(maxsize=1024)
@@ -59,7 +59,7 @@ def _possible(shape: Shape, device: DeviceShape, windows: int) -> Iterator[Model
             continue
         kinds = [(False, rounds) for rounds in range(MAX_ROUNDS + 1)]
         if sizes.buckets <= MAX_GROUPED_BUCKETS:
-            kinds.append((True, 0))
+            kinds += [(True, rounds) for rounds in range(MAX_ROUNDS + 1 if grouping_pays(sizes) else 1)]
         for grouped, rounds in kinds:
             yield Model(Sizes(shape, replace(draft, grouped=grouped, pair_rounds=rounds)), device)
 

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 from .layout import (
     FIXUP_ITEMS,
+    GROUP_THREADS,
+    HELD_DIGITS,
     JOINED_ITEMS,
     MANY_BORDERS,
     MAX_BINS,
@@ -75,6 +77,7 @@ DIGITS_LATENCY, DIGIT, DIGIT_GLV = 11.0, 2.1, 2.6
 SORT_LATENCY, SORT_START, SORT_SET = 36.0, 30.0, 0.06
 SORT_ENTRY, SORT_BIN = 14.5, 0.015  # the more bins, the shorter the runs that a tile writes
 GROUP_SWEEP = 1.4  # 1,024 candidates of a set
+GROUP_ENTRY = 13.2  # of all sets, where they fill the device: 114 us for 1,024 lists of 8,192
 
 
 @dataclass(frozen=True)
@@ -198,8 +201,10 @@ class Model:
     def sort(self) -> float:
         sizes = self.sizes
         if sizes.tuning.grouped:
-            waves = ceil(sizes.sets / self.device.multiprocessors)
-            return LAUNCH + waves * GROUP_SWEEP * sizes.candidates / 1024
+            sweeps = 1 if sizes.candidates <= HELD_DIGITS * GROUP_THREADS else 2
+            return LAUNCH + both(
+                GROUP_SWEEP * sizes.candidates / 1024, sweeps * self.padded * GROUP_ENTRY * self.million
+            )
         lengths = LAUNCH if sizes.pad > 1 else 0.0
         each = (SORT_ENTRY + SORT_BIN * sizes.bins) * self.million
         return lengths + max(SORT_LATENCY, SORT_START + sizes.sets * SORT_SET + self.padded * each)
@@ -320,6 +325,11 @@ def slices(model: Model) -> list[int]:
     return sorted(lengths)
 
 
+def grouping_pays(sizes: Sizes) -> bool:
+    """Whether one block a set may be the faster sort."""
+    return sizes.buckets <= MAX_GROUPED_BUCKETS and sizes.candidates <= MAX_GROUPED_CANDIDATES
+
+
 def drafts(shape: Shape, device: DeviceShape) -> Iterator[Model]:
     """Windows, sort and rounds worth an estimate."""
     for width in range(2, MAX_WIDTH + 1):
@@ -327,11 +337,12 @@ def drafts(shape: Shape, device: DeviceShape) -> Iterator[Model]:
         sizes = Sizes(shape, base)
         if sizes.width != width or sizes.bins > MAX_BINS or (width > 3 and sizes.buckets > 4 * sizes.candidates):
             continue
-        kinds = []
-        if sizes.buckets <= MAX_GROUPED_BUCKETS and sizes.candidates <= MAX_GROUPED_CANDIDATES:
-            kinds.append((True, 0))
-        if sizes.sets * sizes.candidates >= LONG_LISTS:
-            kinds += [(False, rounds) for rounds in range(MAX_ROUNDS + 1)]
+        long = sizes.sets * sizes.candidates >= LONG_LISTS
+        kinds, rounds_of_all = [], range(MAX_ROUNDS + 1 if long else 1)
+        if grouping_pays(sizes):
+            kinds += [(True, rounds) for rounds in rounds_of_all]
+        if long:
+            kinds += [(False, rounds) for rounds in rounds_of_all]
         for grouped, rounds in kinds or [(False, 0)]:
             yield Model(Sizes(shape, replace(base, grouped=grouped, pair_rounds=rounds)), device)
 

@@ -24,7 +24,7 @@ HEAVY: Final = (
     ("msm_convert", "msm_precompute"),
     ("msm_reduce_last",),
 )
-_KERNEL: Final = re.compile(r'extern "C" __global__ void(?:\s+__launch_bounds__\([^)]*\))?\s+(\w+)\(')
+_KERNEL: Final = re.compile(r'extern "C" __global__ void(?:\s+__(?:launch_bounds|maxnreg)__\([^)]*\))?\s+(\w+)\(')
 
 
 def groups() -> tuple[tuple[str, ...], ...]:

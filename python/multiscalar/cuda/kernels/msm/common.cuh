@@ -15,6 +15,10 @@ static __device__ __forceinline__ u32 window_width(u32 bits, u32 windows, u32 w)
     return bits / windows + (w < bits % windows);
 }
 
+static __device__ __forceinline__ u32 round_up(u32 value, u32 multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
 // Exclusive prefix sum over the block; `total` gets the sum. `scratch` holds 33 words. All threads call.
 static __device__ __forceinline__ u32 block_scan(u32 value, u32* scratch, u32& total) {
     u32 inclusive = value;

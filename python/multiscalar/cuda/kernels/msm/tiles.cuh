@@ -9,10 +9,6 @@
 constexpr u32 MAX_TARGETS = 2048, SORT_THREADS = 512, TILE_ROUNDS = 8, TILE = SORT_THREADS * TILE_ROUNDS;
 constexpr u32 SCATTER_BLOCKS = 3;  // resident blocks of a multiprocessor
 
-static __device__ __forceinline__ u32 round_up(u32 value, u32 multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 // A scatter's working set: a tile of items with their targets, and where those of each target go.
 struct SortSpace {
     u32 places[MAX_TARGETS];  // of the tile in the output
