@@ -61,7 +61,7 @@ def lay_out(shape: Shape, tuning: Tuning, device: DeviceShape) -> Layout:
         _accumulate(layout, sizes, count, points)
         _fixup(layout, sizes, count)
         _reduce(layout, sizes, device, first, count)
-    _combine(layout, sizes)
+    _combine(layout, sizes, device)
     return layout
 
 
@@ -273,7 +273,11 @@ def _reduce(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count
         source, lists, elements = target, lists + level, elements >> level
 
 
-def _combine(layout: Layout, sizes: Sizes) -> None:
+def _combine(layout: Layout, sizes: Sizes, device: DeviceShape) -> None:
+    batch = layout.shape.batch
     arguments = (Ref("sums"), Ref("result"), Ref("status"), Ref("report"), sizes.bits, layout.tuning.windows,
                  sizes.groups)  # fmt: skip
-    layout.steps.append(Launch("msm_combine", (layout.shape.batch, 1), 32, arguments, 0, "combine"))
+    # One warp keeps its part of a multiprocessor busy, and blocks begin wherever there is room first: shared memory that
+    # they do not use keeps more than four from one multiprocessor.
+    shared = SHARED_BYTES if 1 < batch <= 4 * device.multiprocessors else 0
+    layout.steps.append(Launch("msm_combine", (batch, 1), 32, arguments, shared, "combine"))

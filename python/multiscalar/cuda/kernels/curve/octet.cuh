@@ -103,6 +103,16 @@ static __device__ __forceinline__ Fe octet_load_xyzz(const u32* address) {
     return lane == 2 && fe_bits(b) == 0 ? fe_one() : r;
 }
 
+// Two neighbouring points at once, each infinity unless it is `there`: the first in lanes 0, 2, 4, the second one lane above.
+static __device__ __forceinline__ Fe octet_load_two_xyzz(const u32* address, bool first_there, bool second_there) {
+    int lane = octet_lane(), axis = lane >> 1;
+    if (lane >= 6 || !(lane & 1 ? second_there : first_there)) return axis == 1 ? fe_one() : fe_zero();
+    const u32* point = address + (lane & 1) * (4 * curve::N);
+    Fe a = load_fe(point + axis * curve::N), b = load_fe(point + (axis == 1 ? 2 : 3) * curve::N);
+    Fe r = mul(a, b);
+    return axis == 1 && fe_bits(b) == 0 ? fe_one() : r;
+}
+
 // (X Z, Y Z^2, Z^2, Z^3), with Z = 0 mod p stored as the plain zero that marks infinity. All lanes of the warp call;
 // only octets with `active` store.
 static __device__ __forceinline__ void octet_store_xyzz(u32* address, const Fe& p, bool active) {

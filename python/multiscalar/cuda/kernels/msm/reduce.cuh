@@ -45,6 +45,16 @@ struct TreeInput {
         if (offsets == nullptr) return octet_load_projective(points + (u64(list) * length + i) * (3 * curve::N));
         return offsets[i] == offsets[i + 1] ? octet_infinity() : octet_load_xyzz(points + u64(i) * (4 * curve::N));
     }
+    // Elements i and i + 1. Two buckets become homogeneous by one product. All lanes of the warp call.
+    __device__ __forceinline__ void load_pair(u32 list, u32 i, Fe& even, Fe& odd) const {
+        if (offsets == nullptr) {
+            even = load(list, i), odd = load(list, i + 1);
+            return;
+        }
+        u32 begin = offsets[i], middle = offsets[i + 1], end = offsets[i + 2];
+        even = octet_load_two_xyzz(points + u64(i) * (4 * curve::N), begin != middle, middle != end);
+        odd = fe_from_lane(even, octet_lane() | 1);
+    }
 };
 
 // Halves `lists` lists of `length` elements, starting at element `first` of the input, `levels` times. The even element
@@ -69,7 +79,7 @@ static __device__ __forceinline__ u32* tree_reduce(const TreeInput& input, u32 f
             u32 list = real ? task / half : 0, i = real ? task % half : 0;
             Fe even, odd;
             if (level == 0) {
-                even = input.load(list, first + 2 * i), odd = input.load(list, first + 2 * i + 1);
+                input.load_pair(list, first + 2 * i, even, odd);
             } else {
                 even = octet_load_projective(from + (list * length + 2 * i) * POINT);
                 odd = octet_load_projective(from + (list * length + 2 * i + 1) * POINT);
