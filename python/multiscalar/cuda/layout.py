@@ -88,6 +88,11 @@ def _entry_map(layout: Layout, sizes: Sizes) -> tuple[int, ...]:
     return shape.n, shape.halves, shape.factor, shape.table_points, int(shape.own_bases), sizes.groups
 
 
+def grouped_in_shared(sizes: Sizes) -> bool:
+    """Whether a grouped list has room in its block's shared memory: at most HELD_DIGITS candidates a thread then."""
+    return 4 * (sizes.buckets + sizes.entries) + GROUP_SCRATCH_BYTES <= SHARED_BYTES
+
+
 def _group(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count: int) -> None:
     if first:
         raise ValueError("lists that are grouped in one block are all grouped together")
@@ -95,14 +100,13 @@ def _group(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count:
     layout.need("offsets", 4 * count * (sizes.buckets + 1))
     share = 4 if count <= device.multiprocessors else HELD_DIGITS  # few blocks want many threads, many want room
     threads = min(GROUP_THREADS, max(128, power_of_two_at_least(sizes.candidates / share)))
-    counters, shared = 4 * sizes.buckets, 4 * (sizes.buckets + sizes.entries)
-    staged = shared + GROUP_SCRATCH_BYTES <= SHARED_BYTES  # so there are at most HELD_DIGITS candidates a thread
+    staged = grouped_in_shared(sizes)
     layout.steps.append(
         Launch(
             "msm_group", (count, 1), threads,
             (Ref("digits"), Ref("entries"), Ref("offsets"), *_entry_map(layout, sizes), sizes.buckets, sizes.pad,
              int(staged), sizes.candidates, sizes.entries),
-            shared=shared if staged else counters, phase="sort",
+            shared=4 * (sizes.buckets + (sizes.entries if staged else 0)), phase="sort",
         )
     )  # fmt: skip
 
@@ -277,7 +281,7 @@ def _combine(layout: Layout, sizes: Sizes, device: DeviceShape) -> None:
     batch = layout.shape.batch
     arguments = (Ref("sums"), Ref("result"), Ref("status"), Ref("report"), sizes.bits, layout.tuning.windows,
                  sizes.groups)  # fmt: skip
-    # One warp keeps its part of a multiprocessor busy, and blocks begin wherever there is room first: shared memory that
-    # they do not use keeps more than four from one multiprocessor.
+    # One warp keeps its part of a multiprocessor busy, and blocks begin wherever there is room first: shared memory
+    # that they do not use keeps more than four from one multiprocessor.
     shared = SHARED_BYTES if 1 < batch <= 4 * device.multiprocessors else 0
     layout.steps.append(Launch("msm_combine", (batch, 1), 32, arguments, shared, "combine"))

@@ -27,6 +27,7 @@ from .layout import (
     MAX_GROUPED_BUCKETS,
     PAIR_BLOCKS,
     PAIR_THREADS,
+    grouped_in_shared,
     tree_levels,
     tree_threads,
 )
@@ -76,8 +77,14 @@ IDLE_LAUNCH = 1.5  # of blocks that find nothing to do
 DIGITS_LATENCY, DIGIT, DIGIT_GLV = 11.0, 2.1, 2.6
 SORT_LATENCY, SORT_START, SORT_SET = 36.0, 30.0, 0.06
 SORT_ENTRY, SORT_BIN = 14.5, 0.015  # the more bins, the shorter the runs that a tile writes
-GROUP_SWEEP = 1.4  # 1,024 candidates of a set
-GROUP_ENTRY = 13.2  # of all sets, where they fill the device: 114 us for 1,024 lists of 8,192
+GROUP_SWEEP, GROUP_SWEEP_APART = (
+    0.5,
+    1.4,
+)  # 1,024 candidates of a set, put together in shared memory or written one by one
+GROUP_ENTRY, GROUP_ENTRY_APART = (
+    3.8,
+    13.2,
+)  # of all sets, where they fill the device: 1,024 lists of 8,192 in 35 or 114 us
 
 
 @dataclass(frozen=True)
@@ -201,10 +208,10 @@ class Model:
     def sort(self) -> float:
         sizes = self.sizes
         if sizes.tuning.grouped:
+            each = GROUP_ENTRY if grouped_in_shared(sizes) else GROUP_ENTRY_APART
             sweeps = 1 if sizes.candidates <= HELD_DIGITS * GROUP_THREADS else 2
-            return LAUNCH + both(
-                GROUP_SWEEP * sizes.candidates / 1024, sweeps * self.padded * GROUP_ENTRY * self.million
-            )
+            alone = sizes.candidates / 1024 * (GROUP_SWEEP if grouped_in_shared(sizes) else GROUP_SWEEP_APART)
+            return LAUNCH + both(alone, sweeps * self.padded * each * self.million)
         lengths = LAUNCH if sizes.pad > 1 else 0.0
         each = (SORT_ENTRY + SORT_BIN * sizes.bins) * self.million
         return lengths + max(SORT_LATENCY, SORT_START + sizes.sets * SORT_SET + self.padded * each)
