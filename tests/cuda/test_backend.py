@@ -238,7 +238,7 @@ def test_memory_held_back_means_window_groups_then_parts_then_an_error(shim: Any
     points, scalars, expected = inputs("bn254", 1030)
     bases = ms.Bases(points, backend="cuda")
     lane = compiled.kernels(points.curve).lane
-    goes_on_with_less(runtime, lane, lambda: bases.msm(scalars), expected, [(1 / 2, 1), (1 / 7, 2)])
+    goes_on_with_less(runtime, lane, lambda: bases.msm(scalars), expected, [(1 / 2, 1), (1 / 6, 2)])
     with held_back(runtime, 100_000, smallest=1 << 10):
         with pytest.raises(ms.errors.OutOfMemoryError) as caught:
             ms.msm(points, scalars, backend="cuda")

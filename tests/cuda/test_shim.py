@@ -21,7 +21,7 @@ from multiscalar.cuda.layout import lay_out  # noqa: E402
 from multiscalar.cuda.records import lay_out_table, table_bytes  # noqa: E402
 from multiscalar.cuda.shape import DeviceShape, Shape, Sizes, Tuning  # noqa: E402
 from multiscalar.cuda.steps import NO_INDEX, Launch  # noqa: E402
-from multiscalar.cuda.tuning import Model, slices, tune  # noqa: E402
+from multiscalar.cuda.tuning import NEAR, Model, slices, tune  # noqa: E402
 
 CURVES = list(oracle.FILES)
 DEVICE = DeviceShape(multiprocessors=3)
@@ -237,8 +237,8 @@ def test_accumulation_spreads_evenly_over_the_device(name: str, bits: int) -> No
     shape = Shape(curve=oracle.shape_of(oracle.curve(name)), n=1 << bits, endomorphism=True)
     sizes = Sizes(shape, tune(shape, device))
     entries = Model(sizes, device).listed / sizes.sets
-    slices = entries / ceil(entries / sizes.slices)
-    blocks = sizes.sets * ceil(slices / 128)
+    slices = min(sizes.slices, entries / ceil(entries / sizes.slices) + 31)  # in warps
+    blocks = sizes.sets * slices / 128
     assert blocks / (ceil(blocks / 132) * 132) > 0.9
 
 
@@ -249,6 +249,9 @@ def test_many_short_lists_are_grouped_and_summed_in_pairs(name: str) -> None:
     tuning = tune(shape, DeviceShape(132))
     assert tuning.grouped
     assert tuning.pair_rounds >= 2
+    threads = Sizes(shape, tuning).sets * Sizes(shape, tuning).slices
+    places = 132 * 128 * (ceil(threads / (132 * 128)))
+    assert 0.9 < threads / places <= 1, "slices fill the places of every multiprocessor, and no more"
 
 
 def test_slice_and_run_are_the_best_of_all_combinations() -> None:
@@ -256,7 +259,7 @@ def test_slice_and_run_are_the_best_of_all_combinations() -> None:
     shape, device = Shape(curve=oracle.shape_of(oracle.curve("bn254")), n=1 << 16), DeviceShape(132)
     model = Model(Sizes(shape, tune(shape, device)), device)
     costs = [model.change(slice=length, run=run).cost().total for length in slices(model) for run in (1, 4, 8, 16)]
-    assert model.cost().total == pytest.approx(min(costs))
+    assert min(costs) <= model.cost().total <= NEAR * min(costs)
     assert min(costs) < max(costs)
 
 
@@ -300,6 +303,31 @@ def test_pairs_of_more_sets_than_a_block_has_threads() -> None:
     for k, length in enumerate(lengths):
         mine = oracle.Bases(known.facts, known.logs[:length], [])
         assert sums[k] == mine.expected(scalars[k * n : k * n + length])
+
+
+@pytest.mark.parametrize("slice_", [1, 3])
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_slices_of_sets_that_share_blocks_and_warps(rounds: int, slice_: int) -> None:
+    """25 sets side by side: a full list, none, few entries, one bucket over hundreds of slices, half of them in one."""
+    name, n, lengths = "bn254", 690, [690, 0, 7, 690, 433]
+    known, rng = bases(name, n), np.random.default_rng(12)
+    values = rng.integers(0, 1 << 32, (len(lengths), n), dtype=np.uint32)
+    values[3] = 0x01010101
+    values[4, ::2] = 5
+    tuning = Tuning(windows=5, slice=slice_, run=1, grouped=True, pair_rounds=rounds, pair_run=2)
+    shape = Shape(curve=oracle.shape_of(known.facts), n=n, batch=5, scalar_bytes=4, subgroup=False)
+    sizes = Sizes(shape, tuning)
+    launches = {step.kernel: step.grid for step in lay_out(shape, tuning, DEVICE).steps if isinstance(step, Launch)}
+    blocks = (ceil(sizes.sets * sizes.slices / 128), 1)
+    assert sizes.slices % 32
+    assert launches["msm_accumulate_points" if rounds else "msm_accumulate"] == blocks
+    assert launches.get("msm_join", blocks) == blocks
+    assert ("msm_join" in launches) == (slice_ == 1)
+    options: dict[str, Any] = {"batch": 5, "scalar_bytes": 4, "subgroup": False, "lengths": lengths}
+    sums, _ = compute(name, known.raw(), values.ravel(), tuning, **options)
+    for k, length in enumerate(lengths):
+        mine = oracle.Bases(known.facts, known.logs[:length], [])
+        assert sums[k] == mine.expected([int(v) for v in values[k, :length]])
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 8])

@@ -183,7 +183,7 @@ def _accumulate(layout: Layout, sizes: Sizes, count: int, points: Ref | None) ->
     layout.need("buckets", count * sizes.buckets * xyzz)
     layout.need("partials_0", count * 2 * sizes.slices * xyzz)
     layout.need("owners_0", count * 2 * sizes.slices * 4)
-    grid = (count * divide_up(sizes.slices, 128), 1)
+    grid = (divide_up(count * sizes.slices, 128), 1)
     sums = (Ref("buckets"), Ref("partials_0"), Ref("owners_0"))
     if points is None:
         arguments: tuple[Argument, ...] = (Ref("table"), Ref("entries"), Ref("offsets"), *sums, shape.coordinates,
@@ -201,8 +201,8 @@ def _fixup(layout: Layout, sizes: Sizes, count: int) -> None:
     if sizes.slices == 1:
         return  # every bucket lies inside the one slice
     if count * sizes.slices >= MANY_BORDERS:
-        joined = (Ref("partials_0"), Ref("owners_0"), Ref("buckets"), sizes.slices, sizes.buckets)
-        grid = (divide_up(sizes.slices, 128), count)
+        joined = (Ref("partials_0"), Ref("owners_0"), Ref("buckets"), count, sizes.slices, sizes.buckets)
+        grid = (divide_up(count * sizes.slices, 128), 1)
         layout.steps.append(Launch("msm_join", grid, 128, joined, 0, "accumulate"))
     while True:
         blocks = divide_up(items, FIXUP_ITEMS)

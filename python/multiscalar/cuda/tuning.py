@@ -39,7 +39,8 @@ MAX_GROUPED_CANDIDATES = 1 << 16  # beyond, the sort is always better than one b
 LONGEST_SLICE = 136  # longer ones save few borders and leave the last blocks longer alone
 MAX_ROUNDS = 4  # of pair addition: the padding doubles with each
 LONG_LISTS = 1 << 17  # entries of all sets; below, neither the two-level sort nor pairs pay
-BLOCK = 128  # threads of the heavy kernels
+NEAR = 1.0075  # what estimates cannot tell apart
+BLOCK, WARP = 128, 32  # threads of the heavy kernels
 FIXUP_OCTETS = 32
 
 
@@ -192,13 +193,13 @@ class Model:
         """List positions of all sets when accumulation begins."""
         return self.padded / self.sizes.pad
 
-    def threads(self, count: float, launched: float, steps: float, speed: Speed) -> float:
-        """`count` of `launched` threads of every set do `steps` additions: the time of the busiest multiprocessor."""
-        most = self.rates.resident // BLOCK
-        busy, all_ = (ceil(self.sizes.sets * ceil(n / BLOCK) / self.device.multiprocessors) for n in (count, launched))
-        whole, rest = divmod(max(busy, min(most, all_)), most)  # idle blocks leave early, but places are dealt by then
+    def threads(self, count: float, steps: float, speed: Speed) -> float:
+        """`count` threads of every set, which count through all sets, do `steps` additions: the busiest multiprocessor."""
+        blocks = ceil(self.sizes.sets * count / BLOCK / self.device.multiprocessors)
+        whole, rest = divmod(blocks, self.rates.resident // BLOCK)
         alone = BLOCK * MEASURED_MULTIPROCESSORS * speed.each / 1e6  # one block, were there no latency
-        return steps * (whole * both(speed.latency, most * alone) + (both(speed.latency, rest * alone) if rest else 0))
+        full = both(speed.latency, self.rates.resident // BLOCK * alone)
+        return steps * (whole * full + (both(speed.latency, rest * alone) if rest else 0))
 
     def digits(self) -> float:
         sizes = self.sizes
@@ -234,10 +235,11 @@ class Model:
         entries = self.listed / sizes.sets
         steps = ceil(entries / sizes.slices)
         slices = entries / steps  # that are not empty
+        busy = min(sizes.slices, slices + WARP - 1)  # in warps, of which a set's last one may have few
         speed = self.rates.affine
         if sizes.pad == 1 and self.table_bytes > CACHE_BYTES / 2:
             speed = Speed(speed.latency + LATE, speed.each)
-        time = LAUNCH + self.threads(slices, slices, steps, speed)
+        time = LAUNCH + self.threads(busy, steps, speed)
         return time if sizes.slices == 1 else time + self.fixup(steps)
 
     def fixup(self, slice_: int) -> float:
@@ -273,11 +275,11 @@ class Model:
     def joins(self, borders: list[tuple[int, float]]) -> float:
         """One wave of blocks takes as long as the sets with the longest joins, several as long as all do on average."""
         sizes, rates = self.sizes, self.rates
-        blocks = sizes.sets * ceil(sizes.slices / BLOCK) / self.device.multiprocessors
+        blocks = sizes.sets * sizes.slices / BLOCK / self.device.multiprocessors
         longest = max(most for _, most in borders)
         mean = sum(sets * most for sets, most in borders) / sizes.sets
         steps = longest if blocks <= rates.resident // BLOCK else mean
-        return self.threads(sizes.slices, sizes.slices, 1 + steps, rates.join)
+        return self.threads(sizes.slices, 1 + steps, rates.join)
 
     def tree(self, blocks: int, lists: int, levels: int, tail: float) -> float:
         """msm_reduce_tree, or msm_reduce_last, ending with the `tail` of one warp: load, rounds of octets, store."""
@@ -297,7 +299,7 @@ class Model:
         elements, lists, time = sizes.buckets // run, 1, 0.0
         if run > 1:
             lists = 2
-            time += LAUNCH + self.threads(self.reachable / run / sizes.sets, elements, 2 * run, rates.full)
+            time += LAUNCH + self.threads(self.reachable / run / sizes.sets, 2 * run, rates.full)
         split = tree_levels(sizes.shape.curve.limbs, lists, elements.bit_length() - 1)
         horner = lists + sum(split) - 1 - (run > 1)
         tail = horner * rates.horner + (horner + run.bit_length() - 1) * rates.double
@@ -327,8 +329,8 @@ def slices(model: Model) -> list[int]:
     sizes, most = model.sizes, model.rates.resident // BLOCK
     lengths = {4, 6, 8, 12} if model.listed < 16 * model.resident else set()
     for share in (1, 2, 3, most, 2 * most, 4 * most):
-        blocks = max(1, share * model.device.multiprocessors // sizes.sets)  # of a set
-        lengths.add(min(LONGEST_SLICE, max(4, divide_up(sizes.listed, blocks * BLOCK))))
+        threads = max(1, share * model.device.multiprocessors * BLOCK // sizes.sets)  # of a set
+        lengths.add(min(LONGEST_SLICE, max(4, divide_up(sizes.listed, threads))))
     return sorted(lengths)
 
 
@@ -355,8 +357,13 @@ def drafts(shape: Shape, device: DeviceShape) -> Iterator[Model]:
 
 
 def completed(draft: Model, runs: Sequence[int]) -> Model:
-    """The draft with its best slice, which concerns accumulation alone, and its best run, which the reduction does."""
-    slice_ = min((draft.change(slice=length) for length in slices(draft)), key=Model.accumulate)
+    """The draft with its best slice, which concerns accumulation alone, and its best run, which the reduction does.
+
+    Of slices as good as each other the shortest: more threads hide more of what the model leaves out.
+    """
+    sliced = [draft.change(slice=length) for length in slices(draft)]
+    costs = [model.accumulate() for model in sliced]
+    slice_ = next(model for model, cost in zip(sliced, costs, strict=True) if cost <= NEAR * min(costs))
     run = min((draft.change(run=run) for run in runs), key=Model.reduce)
     return draft.change(slice=slice_.sizes.tuning.slice, run=run.sizes.tuning.run)
 

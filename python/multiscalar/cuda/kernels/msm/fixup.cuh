@@ -13,13 +13,13 @@
 
 constexpr u32 JOINED = SIGN, FIXUP_OCTETS = 32, FIXUP_ITEMS = 2 * FIXUP_OCTETS, JOINED_ITEMS = 16;
 
-// grid (ceil(slices / 128), sets).
+// grid (ceil(sets slices / 128)): one thread a slice, through all sets.
 extern "C" __global__ void __launch_bounds__(128, curve::N == 8 ? 4 : 3)
-    msm_join(const u32* partials, u32* owners, u32* buckets_out, u32 slices, u32 buckets) {
+    msm_join(const u32* partials, u32* owners, u32* buckets_out, u32 sets, u32 slices, u32 buckets) {
     await_previous();
     admit_next();
-    u32 t = blockIdx.x * blockDim.x + threadIdx.x, set = blockIdx.y;
-    if (t + 1 >= slices) return;
+    u32 g = blockIdx.x * blockDim.x + threadIdx.x, set = g / slices, t = g % slices;
+    if (set >= sets || t + 1 == slices) return;
     u32* mine = owners + u64(set) * slices * 2;
     u32 first = 2 * t + 1, last = first + 1, end = 2 * slices, bucket = mine[first];
     if (bucket == NONE || (mine[first - 1] | JOINED) == (bucket | JOINED)) return;  // nothing begins here
