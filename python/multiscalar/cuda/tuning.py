@@ -73,6 +73,7 @@ RATES = {
 }
 CACHE_BYTES = 48 << 20  # of L2, in two halves: entries of a table larger than one of them come later, by so much
 LATE = 1.2
+HIDING_ROWS = 10  # of pairs: in longer tiles blocks drift apart, and one's inversion passes beside the others' sums
 LAUNCH = 3.0  # a step of a graph: start, first instructions, drain
 IDLE_LAUNCH = 1.5  # of blocks that find nothing to do
 DIGITS_LATENCY, DIGIT, DIGIT_GLV = 11.0, 2.1, 2.6
@@ -193,13 +194,14 @@ class Model:
         """List positions of all sets when accumulation begins."""
         return self.padded / self.sizes.pad
 
-    def threads(self, count: float, steps: float, speed: Speed) -> float:
-        """`count` threads of every set, which count through all sets, do `steps` additions: the busiest multiprocessor."""
-        blocks = ceil(self.sizes.sets * count / BLOCK / self.device.multiprocessors)
-        whole, rest = divmod(blocks, self.rates.resident // BLOCK)
+    def threads(self, busy: float, launched: float, steps: float, speed: Speed) -> float:
+        """`busy` of `launched` threads of every set do `steps` additions; the threads of all sets lie in one row."""
+        most, sets = self.rates.resident // BLOCK, self.sizes.sets
+        busy, launched = (ceil(sets * n / BLOCK / self.device.multiprocessors) for n in (busy, launched))
+        # Of the busiest multiprocessor. Idle blocks leave early, but places are dealt by then.
+        whole, rest = divmod(max(busy, min(most, launched)), most)
         alone = BLOCK * MEASURED_MULTIPROCESSORS * speed.each / 1e6  # one block, were there no latency
-        full = both(speed.latency, self.rates.resident // BLOCK * alone)
-        return steps * (whole * full + (both(speed.latency, rest * alone) if rest else 0))
+        return steps * (whole * both(speed.latency, most * alone) + (both(speed.latency, rest * alone) if rest else 0))
 
     def digits(self) -> float:
         sizes = self.sizes
@@ -225,7 +227,9 @@ class Model:
             rows = ceil(points / PAIR_THREADS)  # of a set; one that is not full takes as long
             share = ceil(sizes.sets * rows / grid)  # of a block
             tiles = max(1, round(share / sizes.tuning.pair_run))
-            exposed = tiles if tiles <= 2 else 1.5  # inversions that no other block hides
+            exposed = (
+                1.5 if tiles > 2 else tiles - 1 + min(1.0, HIDING_ROWS / share)
+            )  # inversions not hidden by other blocks
             each = rates.pair_later if k or self.table_bytes <= CACHE_BYTES else rates.pair_first
             total += LAUNCH + share * grid * PAIR_THREADS * each * self.million + exposed * rates.inversion
         return total
@@ -239,7 +243,7 @@ class Model:
         speed = self.rates.affine
         if sizes.pad == 1 and self.table_bytes > CACHE_BYTES / 2:
             speed = Speed(speed.latency + LATE, speed.each)
-        time = LAUNCH + self.threads(busy, steps, speed)
+        time = LAUNCH + self.threads(busy, busy, steps, speed)
         return time if sizes.slices == 1 else time + self.fixup(steps)
 
     def fixup(self, slice_: int) -> float:
@@ -279,27 +283,31 @@ class Model:
         longest = max(most for _, most in borders)
         mean = sum(sets * most for sets, most in borders) / sizes.sets
         steps = longest if blocks <= rates.resident // BLOCK else mean
-        return self.threads(sizes.slices, 1 + steps, rates.join)
+        return self.threads(sizes.slices, sizes.slices, 1 + steps, rates.join)
 
     def tree(self, blocks: int, lists: int, levels: int, tail: float) -> float:
         """msm_reduce_tree, or msm_reduce_last, ending with the `tail` of one warp: load, rounds of octets, store."""
         tasks = [(lists + k) << (levels - k - 1) for k in range(levels)]
         octets = tree_threads(blocks, self.device.multiprocessors) // 8
         rounds = 1 + sum(divide_up(count, octets) for count in tasks[:1] + tasks)
-        return self.octets(blocks, rounds * self.rates.octet.latency + tail, sum(tasks), octets)
+        return self.octets(blocks, rounds * self.rates.octet.latency, sum(tasks), octets, tail)
 
-    def octets(self, blocks: float, latency: float, work: float, octets: int = FIXUP_OCTETS) -> float:
-        """Blocks of so many octets, 64 octets at a time on a multiprocessor, with `work` additions in each block."""
+    def octets(
+        self, blocks: float, latency: float, work: float, octets: int = FIXUP_OCTETS, tail: float = 0.0
+    ) -> float:
+        """Blocks of so many octets, 64 octets at a time on a multiprocessor, with `work` additions in each block; those
+        side by side come to their `tail` together.
+        """
         share = ceil(blocks / self.device.multiprocessors)
-        each = MEASURED_MULTIPROCESSORS * self.rates.octet.each / 1e6
-        return both(max(1.0, share * octets / 64) * latency, share * work * each)
+        each, waves = MEASURED_MULTIPROCESSORS * self.rates.octet.each / 1e6, max(1.0, share * octets / 64)
+        return both(waves * latency, share * work * each) + waves * tail
 
     def reduce(self) -> float:
         sizes, rates, run = self.sizes, self.rates, self.sizes.tuning.run
         elements, lists, time = sizes.buckets // run, 1, 0.0
         if run > 1:
             lists = 2
-            time += LAUNCH + self.threads(self.reachable / run / sizes.sets, 2 * run, rates.full)
+            time += LAUNCH + self.threads(self.reachable / run / sizes.sets, elements, 2 * run, rates.full)
         split = tree_levels(sizes.shape.curve.limbs, lists, elements.bit_length() - 1)
         horner = lists + sum(split) - 1 - (run > 1)
         tail = horner * rates.horner + (horner + run.bit_length() - 1) * rates.double
