@@ -242,9 +242,10 @@ def tree_levels(limbs: int, lists: int, bits: int) -> list[int]:
         lists, bits = lists + levels[-1], bits - levels[-1]
 
 
-def tree_threads(blocks: int, multiprocessors: int) -> int:
-    """Of a block of the tree: two large ones fill a multiprocessor, or four small ones."""
-    return 256 if blocks <= 2 * multiprocessors else 128
+def tree_threads(blocks: int, lists: int, levels: int, multiprocessors: int) -> int:
+    """Of a block of the tree: small ones where there are many, or where its first halving keeps no more octets busy."""
+    additions = lists << levels >> 1
+    return 256 if blocks <= 4 * multiprocessors and additions > 16 else 128
 
 
 def _reduce(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count: int) -> None:
@@ -266,13 +267,13 @@ def _reduce(layout: Layout, sizes: Sizes, device: DeviceShape, first: int, count
         if k == len(levels) - 1:
             target = Ref("sums", first * point)
             arguments = (source, place, target, elements, lists, level, half, weighted, run.bit_length() - 1)
-            threads = tree_threads(count, device.multiprocessors)
+            threads = tree_threads(count, lists, level, device.multiprocessors)
             steps.append(Launch("msm_reduce_last", (count, 1), threads, arguments, shared, "reduce"))
             return
         target = Ref("lists_1" if source.buffer == "lists_0" else "lists_0")
         layout.need(target.buffer, count * (lists + level) * (elements >> level) * point)
         arguments = (source, place, target, elements, lists, level, half)
-        threads = tree_threads(count * (elements >> level), device.multiprocessors)
+        threads = tree_threads(count * (elements >> level), lists, level, device.multiprocessors)
         steps.append(Launch("msm_reduce_tree", (elements >> level, count), threads, arguments, shared, "reduce"))
         source, lists, elements = target, lists + level, elements >> level
 

@@ -69,7 +69,7 @@ class Rates:
 
 RATES = {
     8: Rates(512, Speed(4.4, 178), 148.0, 127.0, 40.0, Speed(6.5, 168), Speed(6.0, 275), Speed(1.6, 500), 1.34, 1.13),
-    12: Rates(384, Speed(9.4, 425), 283.0, 259.0, 60.0, Speed(14, 370), Speed(17, 600), Speed(2.8, 1000), 2.5, 2.03),
+    12: Rates(384, Speed(9.4, 425), 278.0, 250.0, 60.0, Speed(14, 370), Speed(17, 600), Speed(2.8, 1000), 2.5, 2.03),
 }
 CACHE_BYTES = 48 << 20  # of L2, in two halves: entries of a table larger than one of them come later, by so much
 LATE = 1.2
@@ -288,7 +288,7 @@ class Model:
     def tree(self, blocks: int, lists: int, levels: int, tail: float) -> float:
         """msm_reduce_tree, or msm_reduce_last, ending with the `tail` of one warp: load, rounds of octets, store."""
         tasks = [(lists + k) << (levels - k - 1) for k in range(levels)]
-        octets = tree_threads(blocks, self.device.multiprocessors) // 8
+        octets = tree_threads(blocks, lists, levels, self.device.multiprocessors) // 8
         rounds = 1 + sum(divide_up(count, octets) for count in tasks[:1] + tasks)
         return self.octets(blocks, rounds * self.rates.octet.latency, sum(tasks), octets, tail)
 
