@@ -68,8 +68,8 @@ class Rates:
 
 
 RATES = {
-    8: Rates(512, Speed(4.4, 178), 148.0, 127.0, 40.0, Speed(6.5, 168), Speed(6.0, 275), Speed(1.6, 500), 1.34, 1.13),
-    12: Rates(384, Speed(9.4, 425), 278.0, 250.0, 60.0, Speed(14, 370), Speed(17, 600), Speed(2.8, 1000), 2.5, 2.03),
+    8: Rates(512, Speed(4.4, 178), 148.0, 127.0, 40.0, Speed(6.5, 225), Speed(6.0, 275), Speed(1.6, 500), 1.34, 1.13),
+    12: Rates(384, Speed(9.4, 425), 278.0, 250.0, 60.0, Speed(14, 480), Speed(17, 600), Speed(2.8, 1000), 2.5, 2.03),
 }
 CACHE_BYTES = 48 << 20  # of L2, in two halves: entries of a table larger than one of them come later, by so much
 LATE = 1.2
