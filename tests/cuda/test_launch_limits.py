@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,10 +10,11 @@ import multiscalar as ms
 import numpy as np
 import pytest
 from driver import require_launchable
-from multiscalar.cuda import work
+from multiscalar.cuda import layout, work
 from multiscalar.cuda.layout import lay_out
 from multiscalar.cuda.records import lay_out_table
-from multiscalar.cuda.shape import CurveShape, DeviceShape, Shape, divide_up
+from multiscalar.cuda.shape import CurveShape, DeviceShape, Shape, Tuning, divide_up
+from multiscalar.cuda.sources import kernel_source
 from multiscalar.cuda.steps import Launch, Ref
 from multiscalar.cuda.tune import fewer_sets, tune
 from multiscalar.errors import DeviceError
@@ -62,6 +64,36 @@ def test_every_launch_of_a_call_can_be_launched(curve: CurveShape, batch: int, n
             for step in lay_out(shape, choice, DeviceShape(132)).steps:
                 if isinstance(step, Launch):
                     require_launchable(step)
+
+
+def test_limits_are_those_that_the_kernels_have_room_for() -> None:
+    text = kernel_source("bn254")
+    known = {name: int(value) for name, value in re.findall(r"\b([A-Z_]{4,}) = (\d+)[,;]", text)}
+    for name in ("PAIR_THREADS", "MAX_PAIR_ROWS", "JOINED_ITEMS", "SORT_THREADS"):
+        assert getattr(layout, name) == known[name], name
+    assert known["HELD"] == layout.HELD_DIGITS
+
+
+@pytest.mark.parametrize("pair_run", [1, 192, 1 << 20])
+@pytest.mark.parametrize("n", [1 << 10, 1 << 22])
+def test_tiles_of_pairs_have_room_for_their_rows(n: int, pair_run: int) -> None:
+    shape = Shape(curve=SHAPES[0], n=n)
+    tuning = Tuning(windows=16, slice=16, run=1, grouped=False, pair_rounds=2, pair_run=pair_run)
+    made = lay_out(shape, tuning, DeviceShape(2))
+    runs = [s.arguments[-3] for s in made.steps if isinstance(s, Launch) and s.kernel.startswith("msm_pairs")]
+    assert len(runs) == 2
+    assert all(isinstance(run, int) and 1 <= run <= layout.MAX_PAIR_ROWS for run in runs)
+    blocks, room = 2 * layout.PAIR_BLOCKS[8], 128 * SHAPES[0].coordinate_bytes
+    assert made.buffers["prefixes"] >= blocks * room * max(run for run in runs if isinstance(run, int))
+
+
+@pytest.mark.parametrize(("batch", "apart"), [(1, False), (2, True), (64, True), (528, True), (529, False)])
+def test_the_last_blocks_of_a_batch_lie_at_most_four_on_a_multiprocessor(batch: int, apart: bool) -> None:
+    shape, device = Shape(curve=SHAPES[0], n=64, batch=batch), DeviceShape(132)
+    last = lay_out(shape, tune(shape, device), device).steps[-1]
+    assert isinstance(last, Launch)
+    assert last.kernel == "msm_combine"
+    assert (5 * last.shared > 227 * 1024) == apart
 
 
 @pytest.mark.parametrize("factor", [1, 5])
