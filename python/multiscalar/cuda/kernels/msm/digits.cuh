@@ -159,14 +159,14 @@ struct Recoding {
 };
 
 static __device__ __forceinline__ void recode(Scalar s, bool negative, const Recoding& to) {
-    u32 carry = 0, narrow = to.bits / to.windows, wider = to.bits % to.windows;  // see window_width
+    u32 carry = 0, narrow = to.bits / to.windows, first_wide = to.windows - to.bits % to.windows;  // see window_width
     u32* part = to.digits + to.position;
     for (u32 w = 0; w < to.groups * to.parts; part += to.part_stride) {
         u32* place = part;
         for (u32 group = 0; group < to.groups; group++, w++, place += to.set_stride) {
             u32 digit = 0, sign = negative ? SIGN : 0;
             if (w < to.windows) {
-                u32 width = narrow + (w < wider);
+                u32 width = narrow + (w >= first_wide);
                 digit = (s.v[0] & ((1u << width) - 1)) + carry;
                 carry = digit > (1u << (width - 1)) && w + 1 < to.windows;
                 if (carry) digit = (1u << width) - digit, sign ^= SIGN;
