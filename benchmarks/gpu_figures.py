@@ -104,19 +104,28 @@ def steady(bench: Bench, n: int = 1 << 16, calls: int = 1000, idle_s: float = 10
 
 
 def batches(bench: Bench, n: int = 1 << 12, batch: int = 64) -> Iterator[Fact]:
-    """One batch beside as many calls: equal lengths, unequal ones, own bases, device arrays."""
+    """One batch beside as many calls, in turns: equal lengths, unequal ones, own bases, device arrays."""
     bases = bench.bases(n)
     equal = [bench.scalars(n, seed=k) for k in range(batch)]
-    kinds: dict[str, tuple[list[Any], Any, bool]] = {
-        "equal": (equal, bases, False),
-        "unequal": ([vector[: n - 7 * k] for k, vector in enumerate(equal)], bases, False),
-        "device": ([on_device(vector) for vector in equal], bases, False),
+    kinds: dict[str, list[Any]] = {
+        "equal": equal,
+        "unequal": [vector[: n - 7 * k] for k, vector in enumerate(equal)],
+        "device": [on_device(vector) for vector in equal],
     }
-    for kind, (vectors, over, own) in kinds.items():
+    for kind, vectors in kinds.items():
         host = equal if kind == "device" else vectors
         expected = [bench.expected(vector) for vector in host]
-        together, results = bench.times(lambda v=vectors, b=over, o=own: b.msm(v, own_bases=o), 9)
-        apart, _ = bench.times(lambda v=vectors, b=over: [b.msm(vector) for vector in v], 3, warm=1)
+        together: list[float] = []
+        apart: list[float] = []
+        for k in range(1 + max(2, round(8 * bench.effort))):
+            start = time.perf_counter()
+            results = bases.msm(vectors)
+            middle = time.perf_counter()
+            for vector in vectors:
+                bases.msm(vector)
+            if k > 0:  # the first ones make the plans
+                together.append(1e3 * (middle - start))
+                apart.append(1e3 * (time.perf_counter() - middle))
         ratio = median(apart) / median(together)
         yield {
             "batch": batch, "kind": kind, "n": n, "ms": median(together), "apart_ms": median(apart), "ratio": ratio,
