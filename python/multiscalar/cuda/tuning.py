@@ -309,8 +309,11 @@ class Model:
             lists = 2
             time += LAUNCH + self.threads(self.reachable / run / sizes.sets, elements, 2 * run, rates.full)
         split = tree_levels(sizes.shape.curve.limbs, lists, elements.bit_length() - 1)
-        horner = lists + sum(split) - 1 - (run > 1)
-        tail = horner * rates.horner + (horner + run.bit_length() - 1) * rates.double
+        terms = lists + sum(split) - 1 - (run > 1)
+        stretch = max(1, divide_up(terms, WARP // 8))  # by Horner, of each octet of the last warp
+        stretches = divide_up(terms, stretch)
+        doublings = stretches * stretch - 1 + run.bit_length() - 1
+        tail = (stretch - 1 + stretches) * rates.horner + doublings * rates.double
         for levels in split:
             elements >>= levels
             time += LAUNCH + self.tree(sizes.sets * elements, lists, levels, tail if elements == 1 else 0.0)
