@@ -104,12 +104,12 @@ def steady(bench: Bench, n: int = 1 << 16, calls: int = 1000, idle_s: float = 10
 
 
 def batches(bench: Bench, n: int = 1 << 12, batch: int = 64) -> Iterator[Fact]:
-    """One batch beside as many calls, in turns: equal lengths, unequal ones, own bases, device arrays."""
+    """One batch beside as many calls, a few of either in turns: equal lengths, unequal ones, own bases, device arrays."""
     bases = bench.bases(n)
     equal = [bench.scalars(n, seed=k) for k in range(batch)]
     kinds: dict[str, list[Any]] = {
         "equal": equal,
-        "unequal": [vector[: n - 7 * k] for k, vector in enumerate(equal)],
+        "unequal": [vector[: n - 28 * (k % 16)] for k, vector in enumerate(equal)],  # a plan is kept for each length
         "device": [on_device(vector) for vector in equal],
     }
     for kind, vectors in kinds.items():
@@ -117,15 +117,11 @@ def batches(bench: Bench, n: int = 1 << 12, batch: int = 64) -> Iterator[Fact]:
         expected = [bench.expected(vector) for vector in host]
         together: list[float] = []
         apart: list[float] = []
-        for k in range(1 + max(2, round(8 * bench.effort))):
-            start = time.perf_counter()
-            results = bases.msm(vectors)
-            middle = time.perf_counter()
-            for vector in vectors:
-                bases.msm(vector)
-            if k > 0:  # the first ones make the plans
-                together.append(1e3 * (middle - start))
-                apart.append(1e3 * (time.perf_counter() - middle))
+        for _ in range(max(2, round(4 * bench.effort))):
+            taken, results = bench.times(lambda v=vectors: bases.msm(v), 3, warm=1)
+            together += taken
+            taken, _ = bench.times(lambda v=vectors: [bases.msm(vector) for vector in v], 1, warm=1)
+            apart += taken
         ratio = median(apart) / median(together)
         yield {
             "batch": batch, "kind": kind, "n": n, "ms": median(together), "apart_ms": median(apart), "ratio": ratio,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil, erfc, exp, sqrt
+from math import ceil, erfc, exp, inf, sqrt
 from typing import Any, NamedTuple
 
 from .layout import (
@@ -325,6 +325,11 @@ class Model:
         doublings = min(sizes.bits, sizes.width * sizes.groups) - sizes.width
         return LAUNCH + doublings * rates.double + (sizes.groups - 1) * rates.horner
 
+    def bound(self) -> float:
+        """What the time cannot be below, whatever slices and runs are."""
+        least = self.sort() + self.pairs() + self.combine() + self.digits()
+        return least + self.listed * self.rates.affine.each * self.million
+
     def cost(self) -> Cost:
         accumulate = self.pairs() + self.accumulate()
         return Cost(self.digits(), self.sort(), accumulate, self.reduce(), self.combine())
@@ -387,6 +392,14 @@ def sensible_runs(draft: Model) -> list[int]:
 
 @lru_cache(maxsize=256)
 def tune(shape: Shape, device: DeviceShape) -> Tuning:
-    """The tuning with the least estimated time."""
-    models = [completed(draft, sensible_runs(draft)) for draft in drafts(shape, device)]
-    return min(models, key=lambda model: model.cost().total).sizes.tuning
+    """The tuning with the least estimated time. A draft that cannot have it is not completed, which takes long."""
+    best, least = None, inf
+    bounded = [(draft.bound(), k, draft) for k, draft in enumerate(drafts(shape, device))]
+    for bound, _, draft in sorted(bounded):
+        if bound > least:
+            break
+        model = completed(draft, sensible_runs(draft))
+        if (total := model.cost().total) < least:
+            best, least = model, total
+    assert best is not None  # a width of two bits is always a draft
+    return best.sizes.tuning
