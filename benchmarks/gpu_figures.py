@@ -104,7 +104,7 @@ def steady(bench: Bench, n: int = 1 << 16, calls: int = 1000, idle_s: float = 10
 
 
 def batches(bench: Bench, n: int = 1 << 12, batch: int = 64) -> Iterator[Fact]:
-    """One batch beside as many calls, a few of either in turns: equal lengths, unequal ones, own bases, device arrays."""
+    """One batch beside as many calls, some of either in turns: equal lengths, unequal, own bases, device arrays."""
     bases = bench.bases(n)
     equal = [bench.scalars(n, seed=k) for k in range(batch)]
     kinds: dict[str, list[Any]] = {
