@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tables import NoTableError, show
@@ -47,18 +48,17 @@ ROWS: tuple[tuple[str, str, Fact, str, str], ...] = (
 
 
 def table(facts: Iterable[Fact]) -> str:
-    """Markdown; of several lines the largest value, an empty cell where there is none."""
+    """Markdown; of several lines of a run the largest value, of several runs the median; empty where there is none."""
     facts = list(facts)
     lines = ["| | bar | " + " | ".join(CURVES) + " |", "|---|---|" + "---:|" * len(CURVES)]
     for words, bar, wanted, value, form in ROWS:
         cells = []
         for curve in CURVES:
-            found = [
-                fact[value]
-                for fact in facts
-                if fact["curve"] == curve and all(fact.get(name) == one for name, one in wanted.items())
-            ]
-            cells.append(form.format(max(found)) if found else "")
+            runs: dict[int, list[float]] = {}
+            for fact in facts:
+                if fact["curve"] == curve and all(fact.get(name) == one for name, one in wanted.items()):
+                    runs.setdefault(fact.get("run", 1), []).append(fact[value])
+            cells.append(form.format(median(max(found) for found in runs.values())) if runs else "")
         lines.append(f"| {words} | {bar} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
