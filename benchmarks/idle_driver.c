@@ -34,7 +34,7 @@ int cuDevicePrimaryCtxRetain(void **context, int device) { return make(context);
 
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     // Capability 9.0, 132 multiprocessors, 227 KiB of shared memory: an H200's.
-    return *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 132 : attribute == 97 ? 232448 : 1, 0;
+    return *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 132 : attribute == 81 ? 233472 : 1, 0;
 }
 
 int cuMemAlloc_v2(uint64_t *pointer, size_t size) { return *pointer = (uintptr_t)aligned(size), 0; }

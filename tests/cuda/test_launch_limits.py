@@ -88,12 +88,16 @@ def test_tiles_of_pairs_have_room_for_their_rows(n: int, pair_run: int) -> None:
 
 
 @pytest.mark.parametrize(("batch", "apart"), [(1, False), (2, True), (64, True), (528, True), (529, False)])
-def test_the_last_blocks_of_a_batch_lie_at_most_four_on_a_multiprocessor(batch: int, apart: bool) -> None:
-    shape, device = Shape(curve=SHAPES[0], n=64, batch=batch), DeviceShape(132)
+@pytest.mark.parametrize("shared_bytes", [64 << 10, 100 << 10, 164 << 10, 228 << 10])
+def test_the_last_blocks_of_a_batch_lie_four_on_a_multiprocessor(shared_bytes: int, batch: int, apart: bool) -> None:
+    shape, device = Shape(curve=SHAPES[0], n=64, batch=batch), DeviceShape(132, shared_bytes)
     last = lay_out(shape, tune(shape, device), device).steps[-1]
     assert isinstance(last, Launch)
     assert last.kernel == "msm_combine"
-    assert (5 * last.shared > 227 * 1024) == apart
+    block = last.shared + layout.BLOCK_SHARED_BYTES
+    assert 4 * block <= shared_bytes
+    assert (last.shared > 0) == apart
+    assert (5 * block > min(shared_bytes, 5 * (48 << 10))) == apart
 
 
 @pytest.mark.parametrize("factor", [1, 5])

@@ -89,7 +89,7 @@ def _load(curve: Curve, device: Device, lane: Lane) -> Kernels:
         curve=curve,
         curve_shape=curve_shape(curve),
         device_name=device.name,
-        device_shape=DeviceShape(device.multiprocessors),
+        device_shape=DeviceShape(device.multiprocessors, device.shared_bytes),
         runtime=lane.runtime,
         module=module,
         lane=lane,

@@ -25,7 +25,7 @@ class Device:
     multiprocessors: int
     memory_bytes: int
     l2_bytes: int
-    shared_bytes: int
+    shared_bytes: int  # of a multiprocessor
     context: Any = field(repr=False, compare=False)
 
     @property
@@ -98,7 +98,7 @@ def _inspect(ordinal: int) -> Device:
         multiprocessors=attribute("MULTIPROCESSOR_COUNT"),
         memory_bytes=int(driver.call("cuDeviceTotalMem", handle)),
         l2_bytes=attribute("L2_CACHE_SIZE"),
-        shared_bytes=attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+        shared_bytes=attribute("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"),
         context=driver.call("cuDevicePrimaryCtxRetain", handle),
     )
 

@@ -27,6 +27,7 @@ SORT_TILES, SORT_BLOCKS = 4, 16  # tiles of a block, at most; blocks a multiproc
 MANY_BORDERS = 8192  # from here on throughput counts: join by single threads before the tree
 MAX_BINS, MAX_BIN_BUCKETS = 1024, 2048
 MAX_GROUPED_BUCKETS = 8192  # counters of msm_group: 32 KiB
+BLOCK_SHARED_BYTES = 1024  # of a multiprocessor, that the driver takes for itself with each block
 GROUP_SCRATCH_BYTES = 256  # of msm_group's shared memory, beside the counters and the list put together there
 
 
@@ -283,6 +284,7 @@ def _combine(layout: Layout, sizes: Sizes, device: DeviceShape) -> None:
     arguments = (Ref("sums"), Ref("result"), Ref("status"), Ref("report"), sizes.bits, layout.tuning.windows,
                  sizes.groups)  # fmt: skip
     # One warp keeps its part of a multiprocessor busy, and blocks begin wherever there is room first: shared memory
-    # that they do not use keeps more than four from one multiprocessor.
-    shared = SHARED_BYTES if 1 < batch <= 4 * device.multiprocessors else 0
+    # that they do not use, beside what each block is charged, keeps more than four from one multiprocessor.
+    quarter = max(0, device.shared_bytes // 4 - BLOCK_SHARED_BYTES)
+    shared = min(SHARED_BYTES, quarter) if 1 < batch <= 4 * device.multiprocessors else 0
     layout.steps.append(Launch("msm_combine", (batch, 1), 32, arguments, shared, "combine"))

@@ -36,7 +36,7 @@ class DeviceShape:
     """What grids depend on."""
 
     multiprocessors: int = 132
-    shared_bytes: int = SHARED_BYTES
+    shared_bytes: int = 228 * 1024  # shared memory of a multiprocessor
 
 
 @dataclass(frozen=True, kw_only=True)

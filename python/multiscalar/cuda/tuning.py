@@ -3,8 +3,8 @@
 `tune(shape, device)` lists the sensible tunings and takes the one whose estimate is least. Estimates are sums over the
 steps of a call, each from a latency term (the chain of one thread or octet) and a throughput term (the work of the
 busiest multiprocessor): the larger, or somewhat more where they are close. The constants were fitted to a thousand
-plans on an H200 (docs/gpu-engine.md, step 12); throughput scales with the number of multiprocessors, latency does not,
-which is near enough for a choice on other devices: near the optimum the cost is flat.
+plans on an H200 (docs/gpu-engine.md, steps 12 and 13); throughput scales with the number of multiprocessors, latency
+does not, which is near enough for a choice on other devices: near the optimum the cost is flat.
 
 All times are in microseconds, throughputs in microseconds per million, that is picoseconds each.
 """
@@ -41,7 +41,7 @@ MAX_ROUNDS = 4  # of pair addition: the padding doubles with each
 LONG_LISTS = 1 << 17  # entries of all sets; below, neither the two-level sort nor pairs pay
 NEAR = 1.0075  # what estimates cannot tell apart
 BLOCK, WARP = 128, 32  # threads of the heavy kernels
-FIXUP_OCTETS = 32
+FIXUP_OCTETS, WARP_OCTETS = FIXUP_ITEMS // 2, WARP // 8
 
 
 class Speed(NamedTuple):
@@ -79,14 +79,10 @@ IDLE_LAUNCH = 1.5  # of blocks that find nothing to do
 DIGITS_LATENCY, DIGIT, DIGIT_GLV = 11.0, 2.1, 2.6
 SORT_LATENCY, SORT_START, SORT_SET = 36.0, 30.0, 0.06
 SORT_ENTRY, SORT_BIN = 14.5, 0.015  # the more bins, the shorter the runs that a tile writes
-GROUP_SWEEP, GROUP_SWEEP_APART = (
-    0.5,
-    1.4,
-)  # 1,024 candidates of a set, put together in shared memory or written one by one
-GROUP_ENTRY, GROUP_ENTRY_APART = (
-    3.8,
-    13.2,
-)  # of all sets, where they fill the device: 1,024 lists of 8,192 in 35 or 114 us
+# 1,024 candidates of a set, put together in shared memory or written one by one; an entry of all sets, where they fill
+# the device: 1,024 lists of 8,192 in 35 or 114 us.
+GROUP_SWEEP, GROUP_SWEEP_APART = 0.5, 1.4
+GROUP_ENTRY, GROUP_ENTRY_APART = 3.8, 13.2
 
 
 @dataclass(frozen=True)
@@ -196,10 +192,9 @@ class Model:
 
     def threads(self, busy: float, launched: float, steps: float, speed: Speed) -> float:
         """`busy` of `launched` threads of every set do `steps` additions; the threads of all sets lie in one row."""
-        most, sets = self.rates.resident // BLOCK, self.sizes.sets
-        busy, launched = (ceil(sets * n / BLOCK / self.device.multiprocessors) for n in (busy, launched))
-        # Of the busiest multiprocessor. Idle blocks leave early, but places are dealt by then.
-        whole, rest = divmod(max(busy, min(most, launched)), most)
+        most, share = self.rates.resident // BLOCK, self.sizes.sets / BLOCK / self.device.multiprocessors
+        # Blocks of the busiest multiprocessor. Idle ones leave early, but places are dealt by then.
+        whole, rest = divmod(max(ceil(share * busy), min(most, ceil(share * launched))), most)
         alone = BLOCK * MEASURED_MULTIPROCESSORS * speed.each / 1e6  # one block, were there no latency
         return steps * (whole * both(speed.latency, most * alone) + (both(speed.latency, rest * alone) if rest else 0))
 
@@ -227,9 +222,8 @@ class Model:
             rows = ceil(points / PAIR_THREADS)  # of a set; one that is not full takes as long
             share = ceil(sizes.sets * rows / grid)  # of a block
             tiles = max(1, round(share / sizes.tuning.pair_run))
-            exposed = (
-                1.5 if tiles > 2 else tiles - 1 + min(1.0, HIDING_ROWS / share)
-            )  # inversions not hidden by other blocks
+            # Inversions that no other block hides.
+            exposed = 1.5 if tiles > 2 else tiles - 1 + min(1.0, HIDING_ROWS / share)
             each = rates.pair_later if k or self.table_bytes <= CACHE_BYTES else rates.pair_first
             total += LAUNCH + share * grid * PAIR_THREADS * each * self.million + exposed * rates.inversion
         return total
@@ -310,7 +304,7 @@ class Model:
             time += LAUNCH + self.threads(self.reachable / run / sizes.sets, elements, 2 * run, rates.full)
         split = tree_levels(sizes.shape.curve.limbs, lists, elements.bit_length() - 1)
         terms = lists + sum(split) - 1 - (run > 1)
-        stretch = max(1, divide_up(terms, WARP // 8))  # by Horner, of each octet of the last warp
+        stretch = max(1, divide_up(terms, WARP_OCTETS))  # by Horner, of each octet of the last warp
         stretches = divide_up(terms, stretch)
         doublings = stretches * stretch - 1 + run.bit_length() - 1
         tail = (stretch - 1 + stretches) * rates.horner + doublings * rates.double
@@ -385,7 +379,7 @@ def completed(draft: Model, runs: Sequence[int]) -> Model:
 
 
 def sensible_runs(draft: Model) -> list[int]:
-    """Few buckets leave too few threads to sum runs of them."""
+    """Runs of each set eight or more, and of all sets a thousand: fewer leave most threads idle."""
     sizes = draft.sizes
     return [run for run in (1, 4, 8, 16) if run == 1 or sizes.buckets >= max(8, 1024 // sizes.sets) * run]
 
