@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -66,6 +67,12 @@ class Mark:
     last: Passage | None = None
 
 
+@cache
+def words_type(count: int) -> type[ctypes.Array[ctypes.c_uint64]]:
+    """An array of so many words. One of its own for each launch would be for the garbage collector: types are cycles."""
+    return ctypes.c_uint64 * count
+
+
 class Bound:
     """A launch of a kernel of the shim."""
 
@@ -75,7 +82,7 @@ class Bound:
 
     def __call__(self, stream: Stream, early: bool = False) -> None:
         require_launchable(self._launch)
-        launch, array = self._launch, (ctypes.c_uint64 * len(self._words))(*self._words)
+        launch, array = self._launch, words_type(len(self._words))(*self._words)
 
         def work() -> None:
             with _one_at_a_time:
