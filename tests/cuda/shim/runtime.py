@@ -69,7 +69,7 @@ class Mark:
 
 @cache
 def words_type(count: int) -> type[ctypes.Array[ctypes.c_uint64]]:
-    """An array of so many words. One of its own for each launch would be for the garbage collector: types are cycles."""
+    """An array of so many words; made for each launch anew, it would be a cycle for the garbage collector."""
     return ctypes.c_uint64 * count
 
 
