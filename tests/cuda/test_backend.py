@@ -13,6 +13,7 @@ from multiscalar.cuda import bases as cuda_bases
 from multiscalar.cuda import compiled
 
 from tests.cuda.held import goes_on_with_less, held_back
+from tests.cuda.test_host_inputs import OnDevice
 
 CURVES = ["bn254", "bls12-377", "bls12-381"]
 
@@ -248,6 +249,27 @@ def test_memory_held_back_means_window_groups_then_parts_then_an_error(shim: Any
     before = runtime.used
     assert ms.msm(points, scalars, backend="cuda") == expected
     assert runtime.used <= before + 2 * bases.nbytes
+
+
+@pytest.mark.parametrize("vectors", [1, 2])
+def test_a_bad_scalar_of_a_half_is_named_by_its_place_in_its_vector(shim: Any, vectors: int) -> None:
+    runtime, n = shim(capacity=1 << 24), 1030
+    points, scalars, _ = inputs("bn254", n)
+    high = scalars.data.copy()
+    high[n - 3] = 2**64 - 1
+    bases = ms.Bases(np.concatenate([points.data] * vectors), curve="bn254", backend="cuda")
+    lane = compiled.kernels(points.curve).lane
+    batch = [*[OnDevice(scalars.data)] * (vectors - 1), OnDevice(high)]
+    bases.msm([*batch[:-1], OnDevice(scalars.data)], own_bases=True)
+    full = lane.scratch_bytes
+    lane.release()
+    with held_back(runtime, full // (6 * vectors), smallest=1 << 10):
+        parts = bases.msm([*batch[:-1], OnDevice(scalars.data)], own_bases=True)[-1].run.evidence["parts"]
+        with pytest.raises(ms.errors.ScalarRangeError) as range_:
+            bases.msm(batch, own_bases=True)
+        lane.release()
+    assert parts == 2
+    assert range_.value.index == n - 3
 
 
 def test_over_two_devices(shim: Any) -> None:

@@ -101,9 +101,10 @@ class DeviceBases:
             answers = [(lane.read(planned.answer), planned.plan.phases_ns()) for _, planned, _ in tasks]
         outcomes: list[Outcome] = []
         for task, (answer, phases) in zip(tasks, answers, strict=True):
-            before = 0 if options.own_bases else task.work.first
-            factor = task.planned.plan.layout.shape.factor
-            outcomes += answered(self._kernels, task, answer, phases, options, started, factor=factor, before=before)
+            outcomes += answered(
+                self._kernels, task, answer, phases, options, started,
+                factor=task.planned.plan.layout.shape.factor, before=task.work.before,
+            )  # fmt: skip
             started = time.perf_counter_ns()
         return outcomes if len(tasks) == 1 else [total(self.curve, outcomes)]
 

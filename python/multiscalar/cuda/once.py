@@ -157,7 +157,7 @@ class _Call:
                 raise off_curve(self._given, first + part.first + bad)
         outcomes: list[Outcome] = []
         for task, answer, spent in zip(tasks, answers, phases, strict=True):
-            before = first + task.work.first
+            before = first + task.work.before
             outcomes += answered(self._kernels, task, answer, spent, self._options, started, before=before)
             started = time.perf_counter_ns()
         return total(self._kernels.curve, outcomes)
@@ -176,7 +176,7 @@ class _Call:
             points, scalars = points.part(part.first, part.terms), scalars.part(part.first, part.terms)
             if source.pointer:
                 source = source._replace(pointer=scalars.pointers[0])
-        work = Work(scalars, part.first, False, _POSITIONS)
+        work = Work(scalars, part.first, False, _POSITIONS, part.first)
         copied = start(self._kernels, work, source, part.planned, stream)
         part.planned.plan.sort(stream)
         if part.convert is not None:

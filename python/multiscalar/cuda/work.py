@@ -27,12 +27,16 @@ SMALLEST_PART: Final = 1 << 10  # an MSM that does not fit at this size does not
 
 
 class Work(NamedTuple):
-    """Vectors of one type, at `positions` of the call, over bases from `first` on."""
+    """Vectors of one type, at `positions` of the call, over bases from `first` on.
+
+    `before` terms of the vector precede, where this is a part of one.
+    """
 
     vectors: Vectors
     first: int
     own_bases: bool
     positions: Sequence[int]
+    before: int = 0
 
     @property
     def n(self) -> int:
@@ -48,8 +52,8 @@ class Work(NamedTuple):
         """One vector, cut after `terms` terms."""
         low, high = self.vectors.part(0, terms), self.vectors.part(terms, self.n - terms)
         return (
-            Work(low, self.first, False, self.positions),
-            Work(high, self.first + terms, False, self.positions),
+            Work(low, self.first, False, self.positions, self.before),
+            Work(high, self.first + terms, False, self.positions, self.before + terms),
         )
 
     def halves(self) -> tuple[Work, Work]:
