@@ -14,8 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from math import log2
@@ -27,7 +26,7 @@ import multiscalar as ms
 import numpy as np
 from multiscalar.cli.calibrate import _profile
 from multiscalar.cli.metering import LabMeter
-from multiscalar.cli.session import begin
+from multiscalar.cli.session import recorded
 from multiscalar.dispatch.calibrate import Grid, Outcome, calibrate
 from multiscalar.dispatch.chooser import ProfileChooser
 from multiscalar.dispatch.model import crossings
@@ -96,17 +95,6 @@ class OnOneThread(Own):
 
     def take(self, count: int, warmups: int) -> Sequence[Sample]:
         return [replace(sample, wall_ns=sample.cpu_ns or sample.wall_ns) for sample in super().take(count, warmups)]
-
-
-@contextmanager
-def recorded(record: Record, seed: int = 5090) -> Iterator[Record]:
-    run, complete = begin(record, seed, {"benchmark": "benchmarks/lab.py"}), False
-    try:
-        yield record
-        complete = True
-    finally:
-        record.append("end", run=run, complete=complete)
-        record.close()
 
 
 def measure(record: Record, case: Case, subjects: Sequence[Subject], stopping: Stopping) -> None:
@@ -214,7 +202,7 @@ def main(words: Sequence[str]) -> int:
 
 def perform(asked: argparse.Namespace, record: Record) -> None:
     """Measure what was asked for. Errors: `OSError` of the record or the profile."""
-    with recorded(record):
+    with recorded(record, 5090, {"benchmark": "benchmarks/lab.py"}):
         match asked.name:
             case "overhead":
                 overhead(record)

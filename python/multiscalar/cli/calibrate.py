@@ -25,7 +25,7 @@ from ..lab.record import Record, RecordError
 from ..settings import setting
 from . import options as o
 from .metering import LabMeter, first_calls, restless
-from .session import begin, read
+from .session import read, recorded
 
 __all__ = ["command", "profile_first"]
 
@@ -153,13 +153,8 @@ def _recording(path: Path | None) -> Iterator[Record]:
         record = Record(path)
     except (OSError, RecordError) as error:
         raise o.fail(f"cannot write the record: {error}") from None
-    run, complete = begin(record, 5090, {"calibration": True}), False
-    try:
+    with recorded(record, 5090, {"calibration": True}):
         yield record
-        complete = True
-    finally:
-        record.append("end", run=run, complete=complete)
-        record.close()
 
 
 def _usable_gpu() -> str | None:

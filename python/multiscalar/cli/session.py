@@ -6,8 +6,8 @@ import shlex
 import sys
 import time
 import uuid
-from collections.abc import Iterable
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from .options import fail
 from .plan import Plan
 from .progress import Progress
 
-__all__ = ["Session", "begin", "measure", "read", "verdict"]
+__all__ = ["Session", "begin", "measure", "read", "recorded", "verdict"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,18 @@ class Session:
     quiet: bool = False
     telemetry: bool = False
     rewarm: bool = True
+
+
+@contextmanager
+def recorded(record: Record, seed: int, policy: dict[str, object]) -> Iterator[Record]:
+    """One run of a record, complete if the block was; the record is closed behind it."""
+    run, complete = begin(record, seed, policy), False
+    try:
+        yield record
+        complete = True
+    finally:
+        record.append("end", run=run, complete=complete)
+        record.close()
 
 
 def measure(plan: Plan, session: Session) -> tuple[Measurements, bool]:

@@ -86,10 +86,8 @@ class Bases:
     def _select(self, n: int, batch: int, vectors: Sequence[object], threads: int | None) -> Selection:
         if self._strict is not None:
             return self._strict
-        values = (
-            self._points,
-            *(vectors[:1] if isinstance(vectors, Vectors) else vectors),
-        )  # of one type
+        some = vectors[:1] if isinstance(vectors, Vectors) else vectors  # those are of one type
+        values = (self._points, *some)
 
         def request() -> Request:
             return Request(
