@@ -138,12 +138,12 @@ def scalar_array(value: object, curve: Curve, *, reduce: bool) -> Array:
     )
 
 
-def is_full(value: object) -> TypeGuard[Array]:
-    """Whether `value` is a plain array of full scalars that needs no conversion: asked of each vector of a batch."""
+def is_full(value: object, row: tuple[int, ...] = _FULL_SHAPE) -> TypeGuard[Array]:
+    """Whether `value` is a plain array of full scalars, or of points by their `row`, that needs no conversion."""
     return (
         type(value) is np.ndarray
         and value.dtype == _FULL
-        and value.shape[1:] == _FULL_SHAPE
+        and value.shape[1:] == row
         and value.flags.num & _LAYOUT_FLAGS == _LAYOUT_FLAGS
     )
 
@@ -215,6 +215,8 @@ def reduced(array: Array, curve: Curve) -> Array:
 
 def point_array(value: object, curve: Curve) -> Array:
     """Points as uint64[n, 2, L]. Errors: `InputTypeError`, `ShapeError`, `CoordinateRangeError`."""
+    if is_full(value, (2, curve.limbs)):
+        return value
     accepted = f"uint64[n, 2, {curve.limbs}], or a sequence of (x, y) ints"
     if not is_arraylike(value):
         return point_pairs(value, curve)

@@ -81,30 +81,28 @@ class DeviceBases:
 
     def _run(self, work: Work, options: MsmOptions) -> list[Outcome]:
         """All vectors of `work`, which has one type of scalars."""
-        batch = len(work.vectors)
-        if work.n == 0:
-            return [nothing(self.curve, self._kernels.device_name, batch)] * batch
-        lane = self._lane
-        with lane.lock, self._kernels.runtime.current():
+        kernels, lane, vectors = self._kernels, self._lane, work.vectors
+        if vectors.longest == 0:
+            return [nothing(self.curve, kernels.device_name, len(vectors))] * len(vectors)
+        with lane.lock, kernels.runtime.current():
             lane.settle()
             started = time.perf_counter_ns()
-            source = source_of(work.vectors)
+            source = source_of(vectors)
             try:
-                if source.inbox and work.vectors.on_host:
+                if source.inbox and vectors.on_host:
                     tasks = self._submit_in_turn(work, source, options)
                 else:
                     tasks = [self._submit(work, source, self._planned(work, source, options))]
                 lane.wait()
             except BaseException as error:
-                break_off(self._kernels, error, self._table.nbytes)
+                break_off(kernels, error, self._table.nbytes)
                 raise
-            answers = [(lane.read(planned.answer), planned.plan.phases_ns()) for _, planned, _ in tasks]
+            answers = [lane.read(task.planned.answer) for task in tasks]
+            phases = [task.planned.plan.phases_ns() for task in tasks]
         outcomes: list[Outcome] = []
-        for task, (answer, phases) in zip(tasks, answers, strict=True):
-            outcomes += answered(
-                self._kernels, task, answer, phases, options, started,
-                factor=task.planned.plan.layout.shape.factor, before=task.work.before,
-            )  # fmt: skip
+        for task, answer, spent in zip(tasks, answers, phases):  # noqa: B905 # as many of each
+            factor = task.planned.plan.layout.shape.factor
+            outcomes += answered(kernels, task, answer, spent, options, started, factor, task.work.before)
             started = time.perf_counter_ns()
         return outcomes if len(tasks) == 1 else [total(self.curve, outcomes)]
 

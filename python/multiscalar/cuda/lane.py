@@ -22,7 +22,7 @@ from .plan import Answer, Plan
 from .runtime import Bytes, Module, Runtime
 from .shape import Sizes
 from .staging import Staging
-from .steps import Layout, Ref
+from .steps import Launch, Layout, Ref
 from .tune import path_of
 
 MAX_PLANS = 64  # a plan is some kilobytes on the host and a graph on the device
@@ -135,9 +135,10 @@ class Lane:
         slot: int = 0,
         chunks: Sequence[Chunk] = (),
         apart: bool = False,
+        convert: Launch | None = None,
     ) -> Planned:
-        """The plan of `layout` at `places`, its answer in `slot`; `apart` for points that come while it sorts. It is
-        the caller's to keep.
+        """The plan of `layout` at `places`, its answer in `slot`; `apart` for points that come while it sorts,
+        `convert` for the launch that makes records of them, if it has to. It is the caller's to keep.
         """
         width = STATUS_BYTES + layout.buffers["result"]
         assert slot == 0 or (slot < ANSWERS and width <= ANSWER_BYTES), "a batch has no parts"
@@ -150,7 +151,7 @@ class Lane:
         def address(ref: Ref) -> int:
             return places[ref.buffer] + ref.offset
 
-        plan = Plan(self.runtime, module, layout, address, chunks, apart)
+        plan = Plan(self.runtime, module, layout, address, chunks, apart, convert)
         sizes = Sizes(layout.shape, layout.tuning)
         return Planned(plan, places, answer, path_of(layout.tuning), sizes.width, key)
 

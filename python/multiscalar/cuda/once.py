@@ -4,7 +4,8 @@ Prepared bases are converted and checked before their first sum. Here all of it 
 points, their conversion, the graph of the rest; what the checks found comes back with the answer. A large sum is cut
 into parts that grow (`overlap.parts`): data of the next ones arrive while the device works on one, in memory of their
 own, so the link never waits for the kernels. Raw points and records without the endomorphism have one size, so these
-points arrive in their table and are converted where they lie.
+points arrive in their table and are converted where they lie. Few points go through a page-locked slot, at once: the
+graph of the rest begins with their conversion.
 
 Cost: that of the parts, 3M a point for the conversion and 2M + 1S for its check, one addition a part on the host.
 """
@@ -25,7 +26,7 @@ from .chunks import chunks, runs
 from .compiled import Kernels
 from .lane import ANSWERING, Planned, in_line
 from .layout import lay_out
-from .operand import Operand, address, point_operand
+from .operand import Operand, address, point_operand, resolved
 from .outcomes import answered, nothing, total
 from .overlap import LINK_BYTES_PER_US, RING_BYTES_PER_US, has_endomorphism, parts
 from .records import lay_out_table, table_bytes
@@ -33,11 +34,11 @@ from .result import first_bad
 from .running import Source, Task, break_off, source_of, start
 from .runtime import Bound
 from .shape import Shape, divide_up
-from .staging import POINTS_IN_PLACE_BYTES, Piece, cut
+from .staging import POINTS_AT_ONCE_BYTES, Piece, cut
 from .steps import Launch, Layout
 from .table import left_to_check, off_curve
 from .tune import fewer_sets, tune
-from .work import SMALLEST_PART, Vector, Work, works
+from .work import ALONE, SMALLEST_PART, Vector, Work
 
 TURNS: Final = 2  # streams: the lane's first, and the one beside it
 MOST_HALVINGS: Final = 6  # where memory is short; a sum in more pieces would take longer than anybody waits
@@ -53,8 +54,18 @@ class Arrival(NamedTuple):
     convert: Bound
 
 
+class Way(NamedTuple):
+    """How points come: in runs at `link` bytes a microsecond, or at once through the slot, or read at `place`."""
+
+    link: float = 0.0
+    slot: bool = False
+    place: int = 0
+
+
 class Part(NamedTuple):
-    """Terms `first` .. `first + terms` of the call; without `arrivals` its points are converted from where they are."""
+    """Terms `first` .. `first + terms` of the call. Its points arrive from `raw` on, where they are sent, and become
+    records by `arrivals`, or by `convert` where they are read as they lie, or else in the plan.
+    """
 
     first: int
     terms: int
@@ -62,6 +73,7 @@ class Part(NamedTuple):
     arrivals: list[Arrival]
     convert: Bound | None
     turn: int
+    raw: int
 
 
 class Course(NamedTuple):
@@ -107,7 +119,7 @@ class _Call:
     ) -> None:
         self._kernels, self._lane, self._options = kernels, kernels.lane, options
         self._points, self._given = point_operand(points), points
-        ((self._scalars, *_),) = works([scalars], own_bases=False)
+        self._scalars = Vectors.of([resolved(scalars)])
         self._check, self._subgroup = wanted is not Check.NONE, points.in_subgroup
 
     def within_memory(self, first: int, terms: int, least: int) -> Outcome:
@@ -133,16 +145,16 @@ class _Call:
         with lane.lock, self._kernels.runtime.current():
             lane.settle()
             started = time.perf_counter_ns()
-            source, link, table = source_of(scalars), self._link(points), 0
+            source, way, table = source_of(scalars), self._way(points), 0
             try:
-                course = self._course(points, scalars, source, link)
+                course = self._course(points, scalars, source, way)
                 table = course.table_bytes
                 if points.data is None:
                     lane.follow(points.producer)
                 if course.in_turns:
                     self._kernels.runtime.record(course.begun, lane.stream)
                     self._kernels.runtime.wait(lane.beside, course.begun)
-                tasks = [self._submit(part, points, scalars, source, link) for part in course.parts]
+                tasks = [self._submit(part, points, scalars, source, way) for part in course.parts]
                 if course.in_turns:
                     self._kernels.runtime.synchronize(lane.beside)
                 lane.wait()
@@ -162,13 +174,17 @@ class _Call:
             started = time.perf_counter_ns()
         return total(self._kernels.curve, outcomes)
 
-    def _link(self, points: Operand) -> float:
-        """How fast points are sent, in bytes a microsecond; 0 for those that the kernels read where they are."""
-        if points.data is None or points.size <= POINTS_IN_PLACE_BYTES:
-            return 0.0
-        return LINK_BYTES_PER_US if self._lane.staging.is_pinned(points.array) else RING_BYTES_PER_US
+    def _way(self, points: Operand) -> Way:
+        """How these points come."""
+        if points.data is None:
+            return Way(place=points.pointer)
+        staging = self._lane.staging
+        if points.size <= POINTS_AT_ONCE_BYTES:
+            place = staging.as_it_lies(points.data)
+            return Way(place=place) if place else Way(slot=True)
+        return Way(LINK_BYTES_PER_US if staging.is_pinned(points.data) else RING_BYTES_PER_US)
 
-    def _submit(self, part: Part, points: Operand, scalars: Vectors, source: Source, link: float) -> Task:
+    def _submit(self, part: Part, points: Operand, scalars: Vectors, source: Source, way: Way) -> Task:
         """Everything of one part, up to its answer on the host."""
         lane, runtime = self._lane, self._kernels.runtime
         stream = lane.beside if part.turn else lane.stream
@@ -176,14 +192,15 @@ class _Call:
             points, scalars = points.part(part.first, part.terms), scalars.part(part.first, part.terms)
             if source.pointer:
                 source = source._replace(pointer=scalars.pointers[0])
-        work = Work(scalars, part.first, False, _POSITIONS, part.first)
+        work = Work(scalars, part.first, False, ALONE, part.first)
         copied = start(self._kernels, work, source, part.planned, stream)
         part.planned.plan.sort(stream)
-        if part.convert is not None:
-            place = points.pointer if points.data is None else lane.staging.points(points.array)
-            part.convert.move("points", place)
+        if way.slot:
+            runtime.copy_in(part.raw, lane.staging.points(points.array), points.size, stream)
+        elif part.convert is not None:
+            part.convert.move("points", way.place)
             part.convert(stream)
-        elif link == LINK_BYTES_PER_US:
+        elif way.link == LINK_BYTES_PER_US:
             place = address(points.array)
             for arrival in part.arrivals:
                 size = arrival.terms * points.item_bytes
@@ -218,24 +235,24 @@ class _Call:
 
     # --- plans ----------------------------------------------------------------------------------
 
-    def _course(self, points: Operand, scalars: Vectors, source: Source, link: float) -> Course:
+    def _course(self, points: Operand, scalars: Vectors, source: Source, way: Way) -> Course:
         """What this shape of call needs. A repeated call finds it by a few numbers."""
         key = (
-            "once", self._kernels.curve.name, points.count, points.montgomery, points.data is None, link,
+            "once", self._kernels.curve.name, points.count, points.montgomery, way.place > 0, way.link, way.slot,
             self._check, self._subgroup, scalars.item_bytes, scalars.montgomery, scalars.on_host, source.inbox,
             self._options.window, self._options.path,
         )  # fmt: skip
-        return self._lane.known(key) or self._lane.keep(key, self._new_course(points, scalars, source, link))
+        return self._lane.known(key) or self._lane.keep(key, self._new_course(points, scalars, source, way))
 
-    def _new_course(self, points: Operand, scalars: Vectors, source: Source, link: float) -> Course:
+    def _new_course(self, points: Operand, scalars: Vectors, source: Source, way: Way) -> Course:
         """Lay all parts out, with as many windows at a time as there is memory for."""
         device, path = self._kernels.device_shape, self._options.path
-        shapes = self._shapes(points, scalars, source, link)
+        shapes = self._shapes(points, scalars, source, way.link)
         tunings = [tune(shape, device, windows=self._windows(shape), path=path) for shape in shapes]
         while True:
             layouts = [lay_out(shape, tuning, device) for shape, tuning in zip(shapes, tunings, strict=True)]
             try:
-                return self._placed(layouts, points, scalars, source, link > 0)
+                return self._placed(layouts, points, scalars, source, way)
             except OutOfMemoryError:
                 fewer = [fewer_sets(shape, tuning) for shape, tuning in zip(shapes, tunings, strict=True)]
                 if not any(fewer):
@@ -258,14 +275,14 @@ class _Call:
             terms = parts(whole, self._kernels.device_shape, self._options.path, each, link)
         return [replace(whole, n=n, endomorphism=self._subgroup and has_endomorphism(curve, n)) for n in terms]
 
-    def _placed(self, layouts: list[Layout], points: Operand, scalars: Vectors, source: Source, sent: bool) -> Course:
+    def _placed(self, layouts: list[Layout], points: Operand, scalars: Vectors, source: Source, way: Way) -> Course:
         """Memory for `layouts`: a table a part, raw points where they need room of their own, scalars, scratch."""
         lane, curve = self._lane, self._kernels.curve_shape
         front: dict[str, int] = {"scalars": source.inbox}
         for k, layout in enumerate(layouts):
             n, wide = layout.shape.n, layout.shape.endomorphism
             front[f"table {k}"] = table_bytes(curve, n, 1, wide)
-            front[f"raw {k}"] = n * points.item_bytes if sent and wide else 0
+            front[f"raw {k}"] = n * points.item_bytes if wide and not way.place else 0
         scratch = [in_line(layout.buffers, ANSWERING) for layout in layouts]
         for turn in range(TURNS):
             front[f"scratch {turn}"] = max((total for _, total in scratch[turn::TURNS]), default=0)
@@ -278,35 +295,44 @@ class _Call:
                 mine = {name: places[f"scratch {k % TURNS}"] + offset for name, offset in offsets.items()}
                 mine |= {"table": table, "scalars": places["scalars"] + first * scalars.item_bytes}
                 arriving = chunks(shape, DIGITS_BLOCK) if source.inbox and scalars.on_host else []
-                planned = lane.plan((), self._kernels.module, layout, mine, k, arriving, apart=True)
-                raw = (places[f"raw {k}"] if shape.endomorphism else table) if sent else 0
-                course.parts.append(self._part(first, shape, planned, points, raw, k % TURNS))
+                mine["points"] = places[f"raw {k}"] if shape.endomorphism else table
+                convert = self._conversion(shape, points) if way.slot else None
+                planned = lane.plan((), self._kernels.module, layout, mine, k, arriving, True, convert)
+                course.parts.append(self._part(first, shape, planned, points, way, k % TURNS))
                 first += shape.n
         except BaseException:
             course.close()
             raise
         return course
 
-    def _part(self, first: int, shape: Shape, planned: Planned, points: Operand, raw: int, turn: int) -> Part:
-        """The conversions of one part: run by run of points that are sent to `raw`, or all at once."""
+    def _conversion(self, shape: Shape, points: Operand, first: int = 0, count: int | None = None) -> Launch:
+        """The launch that turns points of a part into records."""
+        (launch,) = lay_out_table(
+            shape.curve, shape.n, montgomery=points.montgomery, check=self._check,
+            endomorphism=shape.endomorphism, first=first, count=count,
+        )  # fmt: skip
+        assert isinstance(launch, Launch)
+        return launch
+
+    def _part(self, first: int, shape: Shape, planned: Planned, points: Operand, way: Way, turn: int) -> Part:
+        """The conversions of one part: run by run of points that are sent, or all at once, or in its plan."""
         status, table, runtime = planned.answer.status, planned.places["table"], self._kernels.runtime
+        raw = planned.places["points"]
 
         def convert(start: int, count: int) -> Bound:
-            (launch,) = lay_out_table(
-                shape.curve, shape.n, montgomery=points.montgomery, check=self._check,
-                endomorphism=shape.endomorphism, first=start, count=count,
-            )  # fmt: skip
+            launch = self._conversion(shape, points, start, count)
             places = {"points": raw + start * points.item_bytes, "table": table, "status": status}
-            assert isinstance(launch, Launch)
             return runtime.bind(self._kernels.module, launch, lambda ref: places[ref.buffer] + ref.offset)
 
-        if not raw:
-            return Part(first, shape.n, planned, [], convert(0, shape.n), turn)
+        if way.slot:
+            return Part(first, shape.n, planned, [], None, turn, raw)
+        if way.place:
+            return Part(first, shape.n, planned, [], convert(0, shape.n), turn, raw)
         arrivals = [
             Arrival(start, count, raw + start * points.item_bytes, runtime.event(), convert(start, count))
             for start, count in runs(shape.n, points.item_bytes, first=first == 0)
         ]
-        return Part(first, shape.n, planned, arrivals, None, turn)
+        return Part(first, shape.n, planned, arrivals, None, turn, raw)
 
 
 def _phases(course: Course) -> list[dict[str, int]]:
@@ -318,7 +344,5 @@ def _phases(course: Course) -> list[dict[str, int]]:
         spent = [{name: int(share * ns) for name, ns in one.items()} for one in spent]
     return spent
 
-
-_POSITIONS: Final = range(1)
 
 __all__ = ["sum_once"]

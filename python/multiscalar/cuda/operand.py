@@ -7,6 +7,7 @@ stream that produced the data; our stream waits for it, so that no synchronisati
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,8 +56,14 @@ class Operand:
 
 
 def address(array: Array) -> int:
-    """Where an array lies."""
-    return int(array.ctypes.data)
+    """Where an array lies. Numpy takes 1.7 us to say it: it is asked where the array is empty or read-only."""
+    try:
+        return ctypes.addressof(_byte_of(array))  # type: ignore[arg-type] # an array is a buffer
+    except (TypeError, ValueError):
+        return int(array.ctypes.data)
+
+
+_byte_of = ctypes.c_char.from_buffer
 
 
 def resolved(vector: ScalarArray | DeviceArray) -> ScalarArray | DeviceArray:

@@ -39,5 +39,8 @@ def decode(data: bytes, curve: Curve) -> list[tuple[int, int]]:
 
 def first_bad(status: bytes, word: int) -> int | None:
     """The lowest index of an inadmissible scalar (word 0) or point (word 1), None if there is none."""
-    index = int.from_bytes(status[4 * word : 4 * word + 4], "little")
-    return None if index == NO_INDEX else index
+    place = status[4 * word : 4 * word + 4]
+    return None if place == _NONE else int.from_bytes(place, "little")
+
+
+_NONE = NO_INDEX.to_bytes(4, "little")

@@ -1,10 +1,11 @@
 """Host memory to device memory at the speed of the link.
 
 The device can only fetch from page-locked memory. A few scalars, and the points of a small call, are copied into a
-page-locked slot that kernels read in place: one pass over the link, no copy engine to start and to wait for. More go
-through two large slots in turns: the native core fills one with all threads (one copies about 12 GB/s, the link takes
-55), and each piece of it is sent as soon as it is complete, while the next ones are being filled. Arrays that are
-page-locked already are read or fetched as they lie.
+page-locked slot that kernels read in place: one pass over the link, no copy engine to start and to wait for. The
+calling thread does that alone: it copies 24 GB/s of what its caches hold, and others would take longer to wake. More go
+through two large slots in turns: the native core fills one with all threads (one copies about 12 GB/s from memory, the
+link takes 55), and each piece of it is sent as soon as it is complete, while the next ones are being filled. Arrays
+that are page-locked already are read or fetched as they lie.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from .operand import ALIGNMENT, Array, address
 from .runtime import Bytes, Runtime
 
 IN_PLACE_BYTES: Final = 256 << 10  # up to here a kernel reads the host's memory sooner than a copy would end
-POINTS_IN_PLACE_BYTES: Final = 1 << 20  # the same for points of one sum, which the host copies while digits are made
+POINTS_AT_ONCE_BYTES: Final = 1 << 20  # points of one sum that the host copies while the scalars are sorted
 SLOT_BYTES: Final = 16 << 20  # long enough on the link for the other one to be begun
 SLOTS: Final = 2
 PIECE_BYTES: Final = 4 << 20  # sent at once: enough for the link's full rate
 PIN_MATTERS: Final = 256 << 10  # below this asking costs as much as staging
-ALONE_BYTES: Final = 128 << 10  # up to here nobody is woken to help
+BELIEVED_CALLS: Final = 100  # without asking again
+MOST_PAGEABLE: Final = 256
 
 
 class Piece(NamedTuple):
@@ -64,6 +66,7 @@ class Staging:
         self._rows: Bytes | None = None
         self._slots: list[tuple[Bytes, int, Any]] = []  # with their addresses, and the event that one is free again
         self._turn = 0
+        self._pageable: dict[int, int] = {}  # addresses that were, and how often that is believed yet
 
     def small(self, rows: list[Array], stride: int) -> int:
         """Arrays in page-locked memory, `stride` bytes apart; its address.
@@ -72,29 +75,45 @@ class Staging:
         """
         if self._small is None:
             self._small = self._runtime.pinned(IN_PLACE_BYTES)
-            self._small_address = int(self._small.ctypes.data)
-        if len(rows) == 1:
-            return self._readable(rows[0], self._small, self._small_address)
-        _core.gather(self._small, rows, stride, 1)
-        return self._small_address
+            self._small_address = address(self._small)
+        if len(rows) > 1:
+            _core.gather(self._small, rows, stride, 1)
+            return self._small_address
+        place = self.as_it_lies(rows[0])
+        if not place:
+            place = self._small_address
+            ctypes.memmove(place, address(rows[0]), rows[0].nbytes)
+        return place
+
+    def as_it_lies(self, source: Array) -> int:
+        """Its address, if that is page-locked memory where a kernel can read it, else 0."""
+        if source.nbytes < PIN_MATTERS:
+            return 0
+        place = address(source)
+        return place if place % ALIGNMENT == 0 and self._is_known_pinned(place) else 0
+
+    def _is_known_pinned(self, place: int) -> bool:
+        """Whether small memory is page-locked. Where it was not, that is believed for some calls: asking the driver
+        takes as long as copying 100 KB, and memory that was page-locked since is copied without harm.
+        """
+        left = self._pageable.get(place, 0)
+        if left:
+            self._pageable[place] = left - 1
+            return False
+        if self._runtime.is_pinned(place):
+            return True
+        if len(self._pageable) >= MOST_PAGEABLE:
+            self._pageable.clear()
+        self._pageable[place] = BELIEVED_CALLS
+        return False
 
     def points(self, source: Array) -> int:
-        """The same for the points of a call, beside its scalars."""
+        """The points of a call in page-locked memory beside its scalars; the address, good until the next call."""
         if self._points is None:
-            self._points = self._runtime.pinned(POINTS_IN_PLACE_BYTES)
-            self._points_address = int(self._points.ctypes.data)
-        return self._readable(source, self._points, self._points_address)
-
-    def _readable(self, source: Array, slot: Bytes, slot_address: int) -> int:
-        """Where a kernel can read `source`: as it lies, if that is page-locked memory, else copied to `slot`."""
-        place, size = address(source), source.nbytes
-        if size >= PIN_MATTERS and place % ALIGNMENT == 0 and self._runtime.is_pinned(place):
-            return place
-        if size > ALONE_BYTES:
-            _core.gather(slot[:size], [source], size, 0)
-        else:
-            ctypes.memmove(slot_address, place, size)
-        return slot_address
+            self._points = self._runtime.pinned(POINTS_AT_ONCE_BYTES)
+            self._points_address = address(self._points)
+        ctypes.memmove(self._points_address, address(source), source.nbytes)
+        return self._points_address
 
     def lengths(self, values: NDArray[np.uint32]) -> int:
         """The same for the lengths of the vectors of a batch."""

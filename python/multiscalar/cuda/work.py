@@ -22,7 +22,7 @@ MOST_ROWS: Final = 65_535  # of a grid
 MOST_VECTORS: Final = MOST_ROWS // 128  # of a batch: a scalar has 128 windows where they are narrowest
 
 
-_FIRST: Final = range(1)
+ALONE: Final = range(1)  # the positions of a call of one vector
 SMALLEST_PART: Final = 1 << 10  # an MSM that does not fit at this size does not fit at all
 
 
@@ -72,7 +72,7 @@ class Work(NamedTuple):
 def works(vectors: Sequence[Vector], own_bases: bool) -> list[Work]:
     """The pieces of a call, each of vectors that go together."""
     if isinstance(vectors, Vectors) and len(vectors.counts) == 1:
-        return [Work(vectors, 0, False, _FIRST)]
+        return [Work(vectors, 0, False, ALONE)]
     made, first = [], 0
     for together, positions in _by_type(vectors, own_bases):
         for places in _by_length(together.counts, own_bases):

@@ -21,7 +21,7 @@ from ..settings import setting
 from . import operands, options
 from .backend import Backend, MsmOptions, Prepared, Request
 from .select import Selection, carry_out, points_of, select, strictly
-from .vectors import Vectors, lengths, vector_operands
+from .vectors import Vectors, lengths, longest_of, vector_operands
 
 Scalars = Any  # uint64[n, 4], bool or uint8/16/32/64 [n], device arrays, ScalarArray, sequence of ints
 Batch = list[Scalars] | tuple[Scalars, ...]
@@ -158,16 +158,19 @@ class Bases:
         )  # fmt: skip
         if endomorphism is not None and self._strict is not None:
             options.honoured(self._strict.backend, endomorphism=endomorphism)
-        counts = lengths(vectors)
-        longest = max(counts, default=0)
+        longest = longest_of(vectors)
         if own_bases:
-            operands.fit_own(len(self), counts)
+            operands.fit_own(len(self), lengths(vectors))
         else:
             operands.fit(len(self), longest)
         if not vectors:
             return []
         selection = self._select(longest, len(vectors), vectors, wanted.threads)
-        outcomes, fallback = carry_out(selection, lambda backend: self._prepared(backend).msm(vectors, wanted))
+        ready = self._forms.get(selection.backend) if selection.strict else None
+        if ready is not None:  # nothing to prepare, nothing to fall back to
+            outcomes, fallback = ready.msm(vectors, wanted), None
+        else:
+            outcomes, fallback = carry_out(selection, lambda backend: self._prepared(backend).msm(vectors, wanted))
         points = points_of(outcomes, self._curve, selection, fallback)
         return points[0] if batch is None else points
 

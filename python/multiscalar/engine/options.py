@@ -77,7 +77,7 @@ def honoured(backend: str, **given: object) -> None:
     """Refuse options that a backend asked for by name has no use for. Errors: `OptionError`."""
     for name, nothing in _MEANINGLESS.get(backend, {}).items():
         value = given.get(name)
-        if not any(value is known or value == known for known in nothing):
+        if value not in nothing:
             raise OptionError(
                 f"{name} = {shown(value)} means nothing to backend {backend}",
                 accepted=" or ".join(repr(known) for known in nothing),

@@ -125,6 +125,11 @@ def lengths(vectors: Sequence[ScalarOperand]) -> list[int]:
     return vectors.counts if isinstance(vectors, Vectors) else [len(vector) for vector in vectors]
 
 
+def longest_of(vectors: Sequence[ScalarOperand]) -> int:
+    """Terms of the longest vector, 0 if there is none."""
+    return vectors.longest if isinstance(vectors, Vectors) else max(lengths(vectors), default=0)
+
+
 def _of_host(first: ScalarArray, values: list[Any]) -> Vectors | None:
     """Arrays of full scalars that can be read as they lie, or operands of one type."""
     data = first.data
