@@ -176,7 +176,7 @@ def setting(name: str, argument: object = None) -> Any:
     if argument is not None:
         return row.read(argument, name)
     scope = _scoped.get()
-    if scope and name in scope:
+    if name in scope:
         return scope[name]
     text = environment(row.env)
     return row.default if text is None else row.read(text, row.env)

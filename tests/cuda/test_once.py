@@ -121,6 +121,34 @@ def test_a_small_call_from_page_locked_memory_is_read_as_it_lies(shim: Any, monk
     assert len(runtime._pinned) == slots
 
 
+def test_memory_that_was_pageable_is_asked_about_again_after_some_calls(
+    shim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "PIN_MATTERS", 1)
+    monkeypatch.setattr(staging, "BELIEVED_CALLS", 3)
+    monkeypatch.setattr(staging, "MOST_BELIEVED", 4)
+    runtime, asked, pageable = shim(), [], True
+    points, scalars, expected = inputs("bn254", 50)
+    arrays = [pinned(runtime, one.data) for one in (points, scalars)]
+
+    def is_pinned(place: int) -> bool:
+        asked.append(place)
+        return not pageable
+
+    monkeypatch.setattr(runtime, "is_pinned", is_pinned)
+    for _ in range(4):
+        assert ms.msm(*arrays, curve="bn254", backend="cuda") == expected
+    assert sorted(asked) == sorted(array.ctypes.data for array in arrays)
+    pageable = False
+    lane = compiled.kernels(points.curve).lane
+    assert lane.staging.as_it_lies(arrays[0]) == arrays[0].ctypes.data
+    assert ms.msm(*arrays, curve="bn254", backend="cuda") == expected
+    pageable = True
+    for k in range(20):
+        lane.staging.as_it_lies(scalars.data[k:])
+    assert len(lane.staging._pageable) <= 4
+
+
 @pytest.mark.parametrize("kind", ["few", "parts"])
 def test_a_bad_operand_is_named_and_the_next_call_is_right(shim: Any, request: Any, kind: str) -> None:
     if kind == "parts":

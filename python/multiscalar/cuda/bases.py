@@ -100,7 +100,7 @@ class DeviceBases:
             answers = [lane.read(task.planned.answer) for task in tasks]
             phases = [task.planned.plan.phases_ns() for task in tasks]
         outcomes: list[Outcome] = []
-        for task, answer, spent in zip(tasks, answers, phases):  # noqa: B905 # as many of each
+        for task, answer, spent in zip(tasks, answers, phases, strict=True):
             factor = task.planned.plan.layout.shape.factor
             outcomes += answered(kernels, task, answer, spent, options, started, factor, task.work.before)
             started = time.perf_counter_ns()

@@ -63,7 +63,7 @@ class Way(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Terms `first` .. `first + terms` of the call. Its points arrive from `raw` on, where they are sent, and become
+    """Terms `first` .. `first + terms` of the call. Points that are sent arrive at the plan's place "points"; they become
     records by `arrivals`, or by `convert` where they are read as they lie, or else in the plan.
     """
 
@@ -73,7 +73,6 @@ class Part(NamedTuple):
     arrivals: list[Arrival]
     convert: Bound | None
     turn: int
-    raw: int
 
 
 class Course(NamedTuple):
@@ -196,7 +195,8 @@ class _Call:
         copied = start(self._kernels, work, source, part.planned, stream)
         part.planned.plan.sort(stream)
         if way.slot:
-            runtime.copy_in(part.raw, lane.staging.points(points.array), points.size, stream)
+            target = part.planned.places["points"]
+            runtime.copy_in(target, lane.staging.points(points.array), points.size, stream)
         elif part.convert is not None:
             part.convert.move("points", way.place)
             part.convert(stream)
@@ -238,7 +238,7 @@ class _Call:
     def _course(self, points: Operand, scalars: Vectors, source: Source, way: Way) -> Course:
         """What this shape of call needs. A repeated call finds it by a few numbers."""
         key = (
-            "once", self._kernels.curve.name, points.count, points.montgomery, way.place > 0, way.link, way.slot,
+            "once", self._kernels.curve.name, points.count, points.montgomery, way.link, way.slot,
             self._check, self._subgroup, scalars.item_bytes, scalars.montgomery, scalars.on_host, source.inbox,
             self._options.window, self._options.path,
         )  # fmt: skip
@@ -282,7 +282,7 @@ class _Call:
         for k, layout in enumerate(layouts):
             n, wide = layout.shape.n, layout.shape.endomorphism
             front[f"table {k}"] = table_bytes(curve, n, 1, wide)
-            front[f"raw {k}"] = n * points.item_bytes if wide and not way.place else 0
+            front[f"raw {k}"] = n * points.item_bytes if wide and (way.link or way.slot) else 0
         scratch = [in_line(layout.buffers, ANSWERING) for layout in layouts]
         for turn in range(TURNS):
             front[f"scratch {turn}"] = max((total for _, total in scratch[turn::TURNS]), default=0)
@@ -324,15 +324,13 @@ class _Call:
             places = {"points": raw + start * points.item_bytes, "table": table, "status": status}
             return runtime.bind(self._kernels.module, launch, lambda ref: places[ref.buffer] + ref.offset)
 
-        if way.slot:
-            return Part(first, shape.n, planned, [], None, turn, raw)
-        if way.place:
-            return Part(first, shape.n, planned, [], convert(0, shape.n), turn, raw)
+        if not way.link:
+            return Part(first, shape.n, planned, [], None if way.slot else convert(0, shape.n), turn)
         arrivals = [
             Arrival(start, count, raw + start * points.item_bytes, runtime.event(), convert(start, count))
             for start, count in runs(shape.n, points.item_bytes, first=first == 0)
         ]
-        return Part(first, shape.n, planned, arrivals, None, turn, raw)
+        return Part(first, shape.n, planned, arrivals, None, turn)
 
 
 def _phases(course: Course) -> list[dict[str, int]]:

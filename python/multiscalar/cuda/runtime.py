@@ -134,11 +134,11 @@ class GpuRuntime:
     def is_pinned(self, pointer: int) -> bool:
         """Whether host memory at `pointer` is page-locked, so that the device can read it without staging.
 
-        The plural function has an answer for memory that the driver does not know, 0, where the other one fails, which
-        takes ten times as long.
+        The plural function has an answer, 0, for memory that the driver does not know, where the other one fails, which
+        takes longer.
         """
-        _, (kind,) = self._attributes(1, self._memory_type, pointer)
-        return bool(kind == _HOST_MEMORY)
+        status, kinds = self._attributes(1, self._memory_type, pointer)
+        return not status and int(kinds[0]) == _HOST_MEMORY
 
     def free_memory(self) -> int:
         return self.device.free_memory()

@@ -1,11 +1,11 @@
 """Host memory to device memory at the speed of the link.
 
-The device can only fetch from page-locked memory. A few scalars, and the points of a small call, are copied into a
-page-locked slot that kernels read in place: one pass over the link, no copy engine to start and to wait for. The
-calling thread does that alone: it copies 24 GB/s of what its caches hold, and others would take longer to wake. More go
-through two large slots in turns: the native core fills one with all threads (one copies about 12 GB/s from memory, the
-link takes 55), and each piece of it is sent as soon as it is complete, while the next ones are being filled. Arrays
-that are page-locked already are read or fetched as they lie.
+The device can only fetch from page-locked memory. A few scalars are copied into a page-locked slot that kernels read in
+place: one pass over the link, no copy engine to start and to wait for. The points of a small call have a slot beside
+it, from which they are sent at once. The calling thread fills both alone: it copies 24 GB/s of what its caches hold,
+and others would take longer to wake. More go through two large slots in turns: the native core fills one with all
+threads (one copies about 12 GB/s from memory, the link takes 55), and each piece of it is sent as soon as it is
+complete, while the next ones are being filled. Arrays that are page-locked already are read or fetched as they lie.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SLOT_BYTES: Final = 16 << 20  # long enough on the link for the other one to be 
 SLOTS: Final = 2
 PIECE_BYTES: Final = 4 << 20  # sent at once: enough for the link's full rate
 PIN_MATTERS: Final = 256 << 10  # below this asking costs as much as staging
-BELIEVED_CALLS: Final = 100  # without asking again
-MOST_PAGEABLE: Final = 256
+BELIEVED_CALLS: Final = 100  # that memory is pageable, before the driver is asked again
+MOST_BELIEVED: Final = 256  # addresses
 
 
 class Piece(NamedTuple):
@@ -66,7 +66,7 @@ class Staging:
         self._rows: Bytes | None = None
         self._slots: list[tuple[Bytes, int, Any]] = []  # with their addresses, and the event that one is free again
         self._turn = 0
-        self._pageable: dict[int, int] = {}  # addresses that were, and how often that is believed yet
+        self._pageable: dict[int, int] = {}  # by address, how often it is believed yet
 
     def small(self, rows: list[Array], stride: int) -> int:
         """Arrays in page-locked memory, `stride` bytes apart; its address.
@@ -90,9 +90,9 @@ class Staging:
         if source.nbytes < PIN_MATTERS:
             return 0
         place = address(source)
-        return place if place % ALIGNMENT == 0 and self._is_known_pinned(place) else 0
+        return place if place % ALIGNMENT == 0 and self._seems_pinned(place) else 0
 
-    def _is_known_pinned(self, place: int) -> bool:
+    def _seems_pinned(self, place: int) -> bool:
         """Whether small memory is page-locked. Where it was not, that is believed for some calls: asking the driver
         takes as long as copying 100 KB, and memory that was page-locked since is copied without harm.
         """
@@ -102,7 +102,7 @@ class Staging:
             return False
         if self._runtime.is_pinned(place):
             return True
-        if len(self._pageable) >= MOST_PAGEABLE:
+        if len(self._pageable) >= MOST_BELIEVED:
             self._pageable.clear()
         self._pageable[place] = BELIEVED_CALLS
         return False
