@@ -63,7 +63,7 @@ class Way(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Terms `first` .. `first + terms` of the call. Points that are sent arrive at the plan's place "points"; they become
+    """Terms `first` .. `first + terms` of the call. Points that are sent go to the plan's place "points". They become
     records by `arrivals`, or by `convert` where they are read as they lie, or else in the plan.
     """
 
