@@ -121,6 +121,28 @@ def test_a_small_call_from_page_locked_memory_is_read_as_it_lies(shim: Any, monk
     assert len(runtime._pinned) == slots
 
 
+def test_an_interrupt_while_plans_are_dropped_leaves_none_that_is_closed(
+    shim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = shim()
+    points, scalars, expected = inputs("bls12-377", 20)
+    assert ms.msm(points, scalars, backend="cuda") == expected
+    lane, drop, dropped = compiled.kernels(points.curve).lane, runtime.drop_event, 0
+
+    def interrupted(event: Any) -> None:
+        nonlocal dropped
+        dropped += 1
+        if dropped == 4:
+            raise KeyboardInterrupt
+        drop(event)
+
+    monkeypatch.setattr(runtime, "drop_event", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lane.release()
+    for _ in range(3):
+        assert ms.msm(points, scalars, backend="cuda") == expected
+
+
 def test_memory_that_was_pageable_is_asked_about_again_after_some_calls(
     shim: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

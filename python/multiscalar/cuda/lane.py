@@ -236,9 +236,9 @@ class Lane:
     def _drop_plans(self) -> None:
         with self.runtime.current():
             self._finish_all()
-        for kept in self._plans.values():
+        while self._plans:  # forgotten before it is closed: an interrupt leaves no closed plan behind
+            _, kept = self._plans.popitem()
             kept.close()
-        self._plans.clear()
 
     def take(self, size: int) -> int:
         """Device memory for a table: the one that was given back last, if it is large enough, or fresh memory."""

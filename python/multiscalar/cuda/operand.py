@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..arrays import DeviceArray, Form, PointArray, ScalarArray
 from .program import cuda_core
 
 Array = np.ndarray[Any, np.dtype[Any]]
+_byte_of: Final = ctypes.c_char.from_buffer
 ALIGNMENT = 16  # kernels read quads of words
 _LEGACY = 1  # DLPack's word for the legacy default stream: the producer orders its work before it
 _WIDTHS = {name: np.dtype(name).itemsize for name in ("bool", "uint8", "uint16", "uint32", "uint64")}
@@ -56,14 +57,11 @@ class Operand:
 
 
 def address(array: Array) -> int:
-    """Where an array lies. Numpy takes 1.7 us to say it: it is asked where the array is empty or read-only."""
+    """Where an array lies. Numpy takes 1.7 us to say it, so it is asked only of arrays that are empty or read-only."""
     try:
         return ctypes.addressof(_byte_of(array))  # type: ignore[arg-type] # an array is a buffer
     except (TypeError, ValueError):
         return int(array.ctypes.data)
-
-
-_byte_of = ctypes.c_char.from_buffer
 
 
 def resolved(vector: ScalarArray | DeviceArray) -> ScalarArray | DeviceArray:

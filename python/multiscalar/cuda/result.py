@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import repeat
 from struct import unpack
+from typing import Final
 
 from .. import _core
 from ..curves import Curve
 from ..errors import NotInSubgroupError
 from .steps import NO_INDEX
+
+_NONE: Final = NO_INDEX.to_bytes(4, "little")
 
 
 def decode(data: bytes, curve: Curve) -> list[tuple[int, int]]:
@@ -41,6 +44,3 @@ def first_bad(status: bytes, word: int) -> int | None:
     """The lowest index of an inadmissible scalar (word 0) or point (word 1), None if there is none."""
     place = status[4 * word : 4 * word + 4]
     return None if place == _NONE else int.from_bytes(place, "little")
-
-
-_NONE = NO_INDEX.to_bytes(4, "little")

@@ -137,7 +137,7 @@ class Staging:
         self._turn = 0
 
     def is_pinned(self, source: Array) -> bool:
-        """Whether the device can fetch this array as it lies."""
+        """Whether the device can fetch this array as it lies; asked each time: a wrong no is dear for a large one."""
         return source.nbytes >= PIN_MATTERS and self._runtime.is_pinned(address(source))
 
     def carry(
