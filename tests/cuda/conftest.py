@@ -27,8 +27,10 @@ def shim(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attach]:
     monkeypatch.setattr(compiled, "_kernels", {})
     monkeypatch.setattr(backend._BACKEND, "_state", Availability(True))
 
-    def attach(capacity: int = 1 << 40, ordinal: int = 0, eager_copies: bool = False) -> ShimRuntime:
-        runtime = ShimRuntime(capacity, eager_copies)
+    def attach(
+        capacity: int = 1 << 40, ordinal: int = 0, eager_copies: bool = False, seed: int = driver.SEED
+    ) -> ShimRuntime:
+        runtime = ShimRuntime(capacity, eager_copies, seed=seed)
         lane = Lane(runtime)
         for name in ms.curves.names():
             facts = oracle.curve(name)

@@ -9,7 +9,7 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
-#define __shared__ static
+#define __shared__ static __attribute__((section("shim_shared")))
 #define __align__(n) alignas(n)
 
 #define threadIdx (shim::block.current->thread)
@@ -23,15 +23,7 @@ inline void __syncthreads() { shim::arrive_block(); }
 
 inline void __syncwarp() { shim::arrive_warp(shim::warp_of_current()); }
 
-inline int __syncthreads_or(int predicate) {
-    unsigned turn = shim::block.generation % 2;
-    shim::block.any[turn] |= predicate != 0;
-    shim::arrive_block();
-    int result = int(shim::block.any[turn]);
-    shim::arrive_block();  // everybody has read before it is cleared
-    shim::block.any[turn] = 0;
-    return result;
-}
+inline int __syncthreads_or(int predicate) { return shim::arrive_block(predicate != 0); }
 
 inline unsigned __shfl_sync(unsigned, unsigned value, int lane, int width = 32) {
     unsigned self = threadIdx.x % 32, first = self / width * width;

@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from driver import aligned, require_launchable
+from driver import SEED, aligned, order_seed, require_launchable
 from multiscalar.cuda.steps import Launch, Ref
 from multiscalar.errors import DeviceError, OutOfMemoryError
 
@@ -83,10 +83,11 @@ class Bound:
     def __call__(self, stream: Stream, early: bool = False) -> None:
         require_launchable(self._launch)
         launch, array = self._launch, words_type(len(self._words))(*self._words)
+        seed = order_seed(self._runtime.seed, launch)
 
         def work() -> None:
             with _one_at_a_time:
-                code = self._run(launch.kernel.encode(), *launch.grid, launch.block, array)
+                code = self._run(launch.kernel.encode(), *launch.grid, launch.block, launch.shared, seed, array)
             assert code == 0, f"{launch.kernel}: {'no such kernel' if code == 1 else 'deadlock'}"
 
         if early:
@@ -107,6 +108,7 @@ class ShimRuntime:
     eager_copies: bool = False
     early: bool = True
     refuses_early: bool = False
+    seed: int = SEED  # draws the order of threads and blocks
     used: int = 0
     log: dict[str, int] = field(default_factory=dict)
     _memory: dict[int, np.ndarray] = field(default_factory=dict)
