@@ -1,4 +1,4 @@
-"""Locks across a fork: the child finds them free.
+"""Locks across a fork: the child finds them free. What only the parent can tell is told before.
 
 A fork copies a lock as it is. If another thread of the parent holds it then, no thread of the child will ever
 release it. So locks that live longer than a call are registered here, and those that nobody in the child can release
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -18,6 +19,12 @@ _owners: Final[WeakKeyDictionary[Any, str]] = WeakKeyDictionary()
 def renewed(owner: Any, name: str) -> None:
     """The attribute `name` of `owner` (a module or an object) is an RLock, and a free one in every forked child."""
     _owners[owner] = name
+
+
+def before(work: Callable[[], None]) -> None:
+    """`work` runs before each fork, in the thread that forks, while other threads go on."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=work)
 
 
 def _renew() -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .curves import Curve
-    from .engine.run import RunInfo
+    from .engine.run import Run, RunInfo
 
 
 class Point:
@@ -24,7 +24,7 @@ class Point:
     __slots__ = ("_curve", "_is_infinity", "_run", "_x", "_y")
 
     def __init__(
-        self, curve: Curve, x: int, y: int, *, is_infinity: bool | None = None, run: RunInfo | None = None
+        self, curve: Curve, x: int, y: int, *, is_infinity: bool | None = None, run: Run | None = None
     ) -> None:
         """Trusts its caller; `Curve.point(x, y)` is the checked way to make a point."""
         self._curve = curve
@@ -34,7 +34,7 @@ class Point:
         self._run = run
 
     @classmethod
-    def results(cls, curve: Curve, outcomes: Iterable[tuple[int, int, bool, RunInfo]]) -> list[Point]:
+    def results(cls, curve: Curve, outcomes: Iterable[tuple[int, int, bool, Run]]) -> list[Point]:
         """Points of a multiplication from (x, y, is_infinity, run): of a batch, so as cheap as they can be made."""
         points, new = [], cls.__new__
         for x, y, is_infinity, run in outcomes:
@@ -104,7 +104,10 @@ class Point:
     @property
     def run(self) -> RunInfo | None:
         """Where and how this point was computed; None if it was not the result of a multiplication."""
-        return self._run
+        run = self._run
+        if callable(run):  # it was left to be written down until now
+            run = self._run = run()
+        return run
 
     @property
     def affine(self) -> tuple[int, int] | None:
@@ -164,7 +167,7 @@ class Point:
         return f"Point({self._curve.name}, x={self._x:#x}, y={self._y:#x})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _unpickle, (self._curve.name, self._x, self._y, self._is_infinity, self._run)
+        return _unpickle, (self._curve.name, self._x, self._y, self._is_infinity, self.run)
 
 
 def _unpickle(name: str, x: int, y: int, is_infinity: bool, run: RunInfo | None) -> Point:

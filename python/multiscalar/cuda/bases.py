@@ -98,9 +98,9 @@ class DeviceBases:
                 break_off(kernels, error, self._table.nbytes)
                 raise
             answers = [lane.read(task.planned.answer) for task in tasks]
-            phases = [task.planned.plan.phases_ns() for task in tasks]
+            times = [task.planned.plan.times() for task in tasks]
         outcomes: list[Outcome] = []
-        for task, answer, spent in zip(tasks, answers, phases, strict=True):
+        for task, answer, spent in zip(tasks, answers, times, strict=True):
             factor = task.planned.plan.layout.shape.factor
             outcomes += answered(kernels, task, answer, spent, options, started, factor, task.work.before)
             started = time.perf_counter_ns()

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from ..arrays import Check, DeviceArray, PointArray
@@ -161,13 +163,13 @@ class _Call:
                 break_off(self._kernels, error, table)
                 raise
             answers = [lane.read(part.planned.answer) for part in course.parts]
-            phases = _phases(course)
+            times = _times(course)
         for part, answer in zip(course.parts, answers, strict=True):
             bad = first_bad(answer, 1)
             if bad is not None:
                 raise off_curve(self._given, first + part.first + bad)
         outcomes: list[Outcome] = []
-        for task, answer, spent in zip(tasks, answers, phases, strict=True):
+        for task, answer, spent in zip(tasks, answers, times, strict=True):
             before = first + task.work.before
             outcomes += answered(self._kernels, task, answer, spent, self._options, started, before=before)
             started = time.perf_counter_ns()
@@ -333,14 +335,17 @@ class _Call:
         return Part(first, shape.n, planned, arrivals, None, turn)
 
 
-def _phases(course: Course) -> list[dict[str, int]]:
-    """Device time of each part by phase. Where parts overlap each gets its share of the time from first to last."""
-    spent = [part.planned.plan.phases_ns() for part in course.parts]
-    if course.in_turns:
-        whole = max(part.planned.plan.ended_ns(course.begun) for part in course.parts)
-        share = min(1.0, whole / max(1, sum(sum(one.values()) for one in spent)))
-        spent = [{name: int(share * ns) for name, ns in one.items()} for one in spent]
-    return spent
+def _times(course: Course) -> list[Callable[[], dict[str, int]]]:
+    """Device time of each part by phase, for whoever asks. Parts that overlap are asked now: each gets its share of the
+    time from first to last.
+    """
+    plans = [part.planned.plan for part in course.parts]
+    if not course.in_turns:
+        return [plan.times() for plan in plans]
+    spent = [plan.phases_ns() for plan in plans]
+    whole = max(plan.ended_ns(course.begun) for plan in plans)
+    share = min(1.0, whole / max(1, sum(sum(one.values()) for one in spent)))
+    return [partial(dict, {name: int(share * ns) for name, ns in one.items()}) for one in spent]
 
 
 __all__ = ["sum_once"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .. import reference
 from ..arrays import ScalarArray, unreduced
 from ..curves import Curve
 from ..engine.backend import MsmOptions, Outcome
-from ..engine.run import RunInfo
+from ..engine.run import Later, RunInfo, changed, told
 from ..engine.vectors import Vectors
 from ..errors import ScalarRangeError
 from ..intake import first_unreduced
@@ -24,13 +24,14 @@ def answered(
     kernels: Kernels,
     task: Task,
     answer: bytes,
-    phases: dict[str, int],
+    times: Callable[[], dict[str, int]],
     options: MsmOptions,
     started: int,
     factor: int = 1,
     before: int = 0,
 ) -> list[Outcome]:
-    """What the answer of one piece of work says, for each of its vectors; `before` terms of the call precede it.
+    """What the answer of one piece of work says, for each of its vectors; `before` terms of the call precede it. The
+    device's `times` are asked for with the run they belong to.
 
     Errors: `ScalarRangeError` for a scalar >= r, unless `options.reduce`.
     """
@@ -42,15 +43,20 @@ def answered(
         if bad is not None:
             raise out_of_range(vectors, before + bad)
     sums = decode(answer[STATUS_BYTES : STATUS_BYTES + 24 * curve.limbs * len(counts)], curve)
-    device_ns = sum(phases.values())
-    run = RunInfo(  # by position, which takes half as long as by name
-        "cuda", kernels.device_name, curve.name, counts[0], phases, {"device_ns": device_ns, "factor": factor},
-        len(counts), 1, "", planned.path, planned.window, time.perf_counter_ns() - started, None, "", copied,
-        planned.plan.launches,
-    )  # fmt: skip
+    n, batch, launches, wall_ns = counts[0], len(counts), planned.plan.launches, time.perf_counter_ns() - started
+
+    def tell() -> RunInfo:
+        phases = times()
+        return RunInfo(
+            backend="cuda", device=kernels.device_name, curve=curve.name, n=n, batch=batch,
+            phases_ns=phases, evidence={"device_ns": sum(phases.values()), "factor": factor},
+            path=planned.path, window=planned.window, wall_ns=wall_ns, copied_bytes=copied, launches=launches,
+        )  # fmt: skip
+
+    run = Later(tell)
     if not vectors.uneven:
         return [Outcome(x, y, not (x or y), run) for x, y in sums]
-    runs = {n: run._replace(n=n) for n in set(counts)}
+    runs = {n: changed(run, n=n) for n in set(counts)}
     return [Outcome(x, y, not (x or y), runs[n]) for (x, y), n in zip(sums, counts, strict=True)]
 
 
@@ -59,7 +65,7 @@ def total(curve: Curve, parts: Sequence[Outcome]) -> Outcome:
     if len(parts) == 1:
         return parts[0]
     affine = reference.total([None if part.is_infinity else (part.x, part.y) for part in parts], curve.p)
-    runs = [part.run for part in parts]
+    runs = [told(part.run) for part in parts]
     phases: dict[str, int] = {}
     for one in runs:
         for name, spent in one.phases_ns.items():

@@ -5,15 +5,21 @@ by chunk as they arrive, and while they run the rest is submitted, which is one 
 run on, so that a repeated call decides nothing. Where points come with the call it is two: sorting needs no points and
 goes on while they arrive. Few points arrive at once, and the second stage begins by making records of them. The last
 kernel writes the answer into the host's memory. The times of phases (copy, digits, sort, accumulate, reduce, combine)
-in `result.run` are the device's own.
+in `result.run` are the device's own, read from its events when somebody asks, or when the plan runs again.
 """
 
 from __future__ import annotations
 
+import contextlib
+import sys
+import threading
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
+from weakref import WeakSet, ref
 
+from ..errors import MultiscalarError
+from ..forks import before, renewed
 from .chunks import DIGITS, Chunk, narrowed
 from .runtime import Address, Module, Runtime
 from .stage import Phase, Stage
@@ -27,6 +33,41 @@ class Answer(NamedTuple):
     status: int
     host: int
     size: int
+
+
+_reading = threading.RLock()  # one for all: it is held for some microseconds
+renewed(sys.modules[__name__], "_reading")
+
+
+class Times:
+    """Nanoseconds by phase of a plan's last run: call it. They are read once, by whoever asks first: somebody who holds
+    the result, in any thread, or the plan before its events are used again.
+    """
+
+    __slots__ = ("__weakref__", "_plan", "_spent")
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan: Plan | None = plan
+        self._spent: dict[str, int] = {}
+
+    def __call__(self) -> dict[str, int]:
+        if self._plan is not None:
+            with _reading:
+                if self._plan is not None:
+                    self._spent, self._plan = self._plan.phases_ns(), None
+        return self._spent
+
+
+_plans: WeakSet[Plan] = WeakSet()  # changed under `_reading`
+
+
+@before
+def _read_all() -> None:
+    """A forked child cannot ask the device, but holds the parent's results."""
+    with _reading:
+        for plan in _plans:
+            with contextlib.suppress(MultiscalarError):
+                plan.read_times()
 
 
 class Plan:
@@ -65,6 +106,9 @@ class Plan:
         for stage in stages[1:]:
             self._names += ["copy", *(phase.name for phase in stage)]
         self._begun = runtime.event()
+        self._times: ref[Times] | None = None  # of the last run: nobody may have kept them
+        with _reading:
+            _plans.add(self)
         self._marks = [self._begun, *(mark for stage in self._stages for mark in stage.marks)]
         self.arrived = [runtime.event() for _ in chunks]  # one a chunk: its scalars are on the device
         # In which pieces pageable scalars come, and the chunks by their last pieces: kept by whoever asked first.
@@ -72,6 +116,7 @@ class Plan:
 
     def begin(self, stream: Any) -> None:
         """Note that a call begins."""
+        self.read_times()
         self._runtime.record(self._begun, stream)
 
     def digits(self, stream: Any, scalars: int) -> None:
@@ -103,24 +148,39 @@ class Plan:
         """Device time from the event `since` to the end of the last run, which must have ended."""
         return self._runtime.elapsed_ns((since, self._marks[-1]))[0]
 
+    def times(self) -> Times:
+        """The times of the run that has just ended."""
+        times = Times(self)
+        self._times = ref(times)
+        return times
+
+    def read_times(self) -> None:
+        """The events are about to change: whoever kept the times of the last run has them now."""
+        times = None if self._times is None else self._times()
+        if times is not None:
+            times()
+
     def phases_ns(self) -> dict[str, int]:
         """Device time by phase of the last run, which must have ended.
 
         "copy" is what the device waited for scalars that come in chunks, digits of earlier chunks included, and for
         points that come with the call, with their conversion.
         """
-        spans = self._runtime.elapsed_ns(self._marks)
+        with self._runtime.current():
+            spans = self._runtime.elapsed_ns(self._marks)
+            (waited,) = self._runtime.elapsed_ns((self._begun, self.arrived[-1])) if self.arrived else (0,)
         times: dict[str, int] = {}
         for phase, spent in zip(self._names, spans, strict=True):
             times[phase] = times.get(phase, 0) + spent  # a word may stand for several phases
         if self.arrived:
-            (waited,) = self._runtime.elapsed_ns((self._begun, self.arrived[-1]))
             waited = min(times["digits"], max(0, waited))
             times |= {"copy": times.get("copy", 0) + waited, "digits": times["digits"] - waited}
         return times
 
     def close(self) -> None:
         """Give graphs and events back."""
+        with contextlib.suppress(MultiscalarError):  # a device that is lost has no times to tell
+            self.read_times()
         for stage in self._stages:
             stage.close()
         for mark in (self._begun, *self.arrived):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from .run import RunInfo
+from .run import Run
 
 if TYPE_CHECKING:
     from ..arrays import DeviceArray, PointArray, ScalarArray
@@ -54,7 +54,7 @@ class Outcome(NamedTuple):
     x: int
     y: int
     is_infinity: bool
-    run: RunInfo
+    run: Run
 
 
 class Prepared(Protocol):

@@ -12,6 +12,7 @@ from ..point import Point
 from ..settings import setting
 from . import registry
 from .backend import Backend, Choice, Outcome, Request
+from .run import changed
 
 Result = TypeVar("Result")
 
@@ -66,6 +67,6 @@ def points_of(outcomes: Sequence[Outcome], curve: Curve, selection: Selection, f
     for outcome in outcomes:
         if run is None or outcome.run is not before:
             before = outcome.run
-            run = before._replace(choice=selection.reason, fallback_reason=fallback)
+            run = changed(before, choice=selection.reason, fallback_reason=fallback)
         marked.append(outcome._replace(run=run))
     return Point.results(curve, marked)
