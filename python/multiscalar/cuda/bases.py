@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 from ..arrays import DeviceArray, PointArray
 from ..curves import Curve
@@ -30,6 +31,16 @@ DIGITS_BLOCK = 128  # threads of msm_digits: chunks of one vector are whole bloc
 FULL_BYTES = 32  # of a scalar that the shift of precomputed parts is made for
 
 
+class Again(NamedTuple):
+    """A call that was told by the same objects as the one before, so that nothing of it has to be found again."""
+
+    vectors: Sequence[Vector]
+    options: MsmOptions
+    work: Work
+    source: Source
+    planned: Planned
+
+
 class DeviceBases:
     """`Prepared` for the cuda backend on one device."""
 
@@ -38,6 +49,7 @@ class DeviceBases:
         self._lane = kernels.lane
         self._table = table
         self._points = points
+        self._again: Again | None = None
         facts = table.facts
         # All that a plan takes from the table: two tables that agree in it have the same plans.
         self._identity = (
@@ -60,6 +72,9 @@ class DeviceBases:
 
     def msm(self, vectors: Sequence[Vector], options: MsmOptions) -> list[Outcome]:
         """One outcome a vector, see `engine.backend.Prepared.msm`."""
+        again = self._again
+        if again is not None and again.vectors is vectors and again.options is options:
+            return self._within_memory(again.work, options)
         pieces = works(vectors, options.own_bases)
         if len(pieces) == 1:
             return self._within_memory(pieces[0], options)
@@ -87,24 +102,33 @@ class DeviceBases:
         with lane.lock, kernels.runtime.current():
             lane.settle()
             started = time.perf_counter_ns()
-            source = source_of(vectors)
             try:
-                if source.inbox and vectors.on_host:
-                    tasks = self._submit_in_turn(work, source, options)
-                else:
-                    tasks = [self._submit(work, source, self._planned(work, source, options))]
+                tasks = self._submitted(work, options)
                 lane.wait()
             except BaseException as error:
                 break_off(kernels, error, self._table.nbytes)
                 raise
             answers = [lane.read(task.planned.answer) for task in tasks]
-            times = [task.planned.plan.times() for task in tasks]
         outcomes: list[Outcome] = []
-        for task, answer, spent in zip(tasks, answers, times, strict=True):
+        for task, answer in zip(tasks, answers, strict=True):
             factor = task.planned.plan.layout.shape.factor
-            outcomes += answered(kernels, task, answer, spent, options, started, factor, task.work.before)
+            outcomes += answered(kernels, task, answer, task.times, options, started, factor, task.work.before)
             started = time.perf_counter_ns()
         return outcomes if len(tasks) == 1 else [total(self.curve, outcomes)]
+
+    def _submitted(self, work: Work, options: MsmOptions) -> list[Task]:
+        """All of `work` on its way, mostly as one task."""
+        again = self._again
+        repeated = again is not None and again.work is work and again.options is options
+        if again is not None and repeated and self._lane.known(again.planned.key) is again.planned:
+            return [self._submit(work, again.source, again.planned)]
+        vectors, source = work.vectors, source_of(work.vectors)
+        if source.inbox and vectors.on_host:
+            return self._submit_in_turn(work, source, options)
+        planned = self._planned(work, source, options)
+        if vectors.owners[0] is None:  # it may come again, see `engine.vectors.Recent`
+            self._again = Again(vectors, options, work, source, planned)
+        return [self._submit(work, source, planned)]
 
     def _submit_in_turn(self, work: Work, source: Source, options: MsmOptions) -> list[Task]:
         """Host scalars through the inbox; in two parts, if work on the first hides the way of the second's scalars."""
@@ -182,4 +206,4 @@ class DeviceBases:
         """Everything of one piece of work, up to its answer on the host."""
         copied = start(self._kernels, work, source, planned, self._lane.stream)
         planned.plan.finish(self._lane.stream)
-        return Task(work, planned, copied)
+        return Task(work, planned, copied, planned.plan.times())

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from ..errors import MultiscalarError, OutOfMemoryError
 from ..forks import renewed
 from .chunks import Chunk
+from .operand import address
 from .plan import Answer, Plan
 from .runtime import Bytes, Module, Runtime
 from .shape import Sizes
@@ -77,6 +78,7 @@ class Lane:
         self._bound: OrderedDict[Hashable, Any] = OrderedDict()
         self._status = 0  # words of every slot on the device, NO_INDEX between calls
         self._answers: Bytes | None = None
+        self._read = memoryview(b"")  # of the same: quicker to cut
         self._answer_size = 0
         self._follow_mark: Any = None
         self._spare: tuple[int, int] | None = None
@@ -145,13 +147,14 @@ class Lane:
         self._reserve_answers(width)
         assert self._answers is not None
         offset = (slot - 1) * ANSWER_BYTES if slot else _BEFORE
-        answer = Answer(self._status + slot * STATUS_BYTES, int(self._answers.ctypes.data) + offset, width)
+        place = slice(offset, offset + width)
+        answer = Answer(self._status + slot * STATUS_BYTES, address(self._answers) + offset, place)
         places = {**places, "status": answer.status, "report": answer.host, "result": answer.host + STATUS_BYTES}
 
-        def address(ref: Ref) -> int:
+        def where(ref: Ref) -> int:
             return places[ref.buffer] + ref.offset
 
-        plan = Plan(self.runtime, module, layout, address, chunks, apart, convert)
+        plan = Plan(self.runtime, module, layout, where, chunks, apart, convert)
         sizes = Sizes(layout.shape, layout.tuning)
         return Planned(plan, places, answer, path_of(layout.tuning), sizes.width, key)
 
@@ -198,6 +201,7 @@ class Lane:
             self.mark_status()
         room = max(FIRST_ANSWER_BYTES, 1 << (size - 1).bit_length())
         self._answers, self._answer_size = self.runtime.pinned(_BEFORE + room), room
+        self._read = self._answers.data
 
     def mark_status(self) -> None:
         """No bad scalar seen, on whichever stream it is looked for next. A plan leaves the status so."""
@@ -277,18 +281,18 @@ class Lane:
 
     def wait(self) -> None:
         """Until all that was submitted is done."""
-        self.runtime.synchronize(self.stream)
         self.staging.rewind()
+        self.runtime.synchronize(self.stream)
 
     def read(self, answer: Answer) -> bytes:
         """An answer that has arrived: status words, then sums."""
-        return ctypes.string_at(answer.host, answer.size)
+        return bytes(self._read[answer.place])
 
     def read_back(self, source: int, size: int) -> bytes:
         """Wait for what is submitted, and bring back `size` bytes of the device."""
         self._reserve_answers(size)
         assert self._answers is not None
-        host = int(self._answers.ctypes.data) + _BEFORE
+        host = address(self._answers) + _BEFORE
         self.runtime.copy_out(host, source, size, self.stream)
         self.runtime.synchronize(self.stream)
         return ctypes.string_at(host, size)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -163,7 +163,7 @@ class _Call:
                 break_off(self._kernels, error, table)
                 raise
             answers = [lane.read(part.planned.answer) for part in course.parts]
-            times = _times(course)
+            times = _times(course, tasks)
         for part, answer in zip(course.parts, answers, strict=True):
             bad = first_bad(answer, 1)
             if bad is not None:
@@ -211,7 +211,8 @@ class _Call:
         else:
             self._carry(part, points, stream)
         part.planned.plan.finish(stream)
-        return Task(work, part.planned, copied + (0 if points.data is None else points.size))
+        copied += 0 if points.data is None else points.size
+        return Task(work, part.planned, copied, part.planned.plan.times())
 
     def _carry(self, part: Part, points: Operand, stream: Any) -> None:
         """Pageable points of a part to where they are converted."""
@@ -335,15 +336,14 @@ class _Call:
         return Part(first, shape.n, planned, arrivals, None, turn)
 
 
-def _times(course: Course) -> list[Callable[[], dict[str, int]]]:
+def _times(course: Course, tasks: list[Task]) -> Sequence[Callable[[], dict[str, int]]]:
     """Device time of each part by phase, for whoever asks. Parts that overlap are asked now: each gets its share of the
     time from first to last.
     """
-    plans = [part.planned.plan for part in course.parts]
     if not course.in_turns:
-        return [plan.times() for plan in plans]
-    spent = [plan.phases_ns() for plan in plans]
-    whole = max(plan.ended_ns(course.begun) for plan in plans)
+        return [task.times for task in tasks]
+    spent = [task.times() for task in tasks]
+    whole = max(part.planned.plan.ended_ns(course.begun) for part in course.parts)
     share = min(1.0, whole / max(1, sum(sum(one.values()) for one in spent)))
     return [partial(dict, {name: int(share * ns) for name, ns in one.items()}) for one in spent]
 

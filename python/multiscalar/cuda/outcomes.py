@@ -35,7 +35,7 @@ def answered(
 
     Errors: `ScalarRangeError` for a scalar >= r, unless `options.reduce`.
     """
-    work, planned, copied = task
+    work, planned, copied, _ = task  # of which the run keeps nothing: it outlives them
     vectors, curve = work.vectors, kernels.curve
     counts = vectors.counts
     if not options.reduce:
@@ -43,14 +43,16 @@ def answered(
         if bad is not None:
             raise out_of_range(vectors, before + bad)
     sums = decode(answer[STATUS_BYTES : STATUS_BYTES + 24 * curve.limbs * len(counts)], curve)
-    n, batch, launches, wall_ns = counts[0], len(counts), planned.plan.launches, time.perf_counter_ns() - started
+    n, batch, device = counts[0], len(counts), kernels.device_name
+    path, window, launches = planned.path, planned.window, planned.plan.launches
+    wall_ns = time.perf_counter_ns() - started
 
     def tell() -> RunInfo:
         phases = times()
         return RunInfo(
-            backend="cuda", device=kernels.device_name, curve=curve.name, n=n, batch=batch,
+            backend="cuda", device=device, curve=curve.name, n=n, batch=batch,
             phases_ns=phases, evidence={"device_ns": sum(phases.values()), "factor": factor},
-            path=planned.path, window=planned.window, wall_ns=wall_ns, copied_bytes=copied, launches=launches,
+            path=path, window=window, wall_ns=wall_ns, copied_bytes=copied, launches=launches,
         )  # fmt: skip
 
     run = Later(tell)

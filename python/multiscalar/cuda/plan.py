@@ -28,11 +28,13 @@ from .steps import Launch, Layout, Ref, Step
 
 
 class Answer(NamedTuple):
-    """Where the status words are on the device, and where they and the sums go on the host, one after the other."""
+    """Where the status words are on the device, and where they and the sums go on the host, one after the other: the
+    address, and the place among the answers of the lane.
+    """
 
     status: int
     host: int
-    size: int
+    place: slice
 
 
 _reading = threading.RLock()  # one for all: it is held for some microseconds
@@ -40,21 +42,22 @@ renewed(sys.modules[__name__], "_reading")
 
 
 class Times:
-    """Nanoseconds by phase of a plan's last run: call it. They are read once, by whoever asks first: somebody who holds
-    the result, in any thread, or the plan before its events are used again.
+    """Nanoseconds by phase of the run of a plan that began with the event `begun`: call it. They are read once, by
+    whoever asks first: somebody who holds the result, in any thread, or the plan before its events are used again.
     """
 
-    __slots__ = ("__weakref__", "_plan", "_spent")
+    __slots__ = ("__weakref__", "_begun", "_plan", "_spent")
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, begun: Any) -> None:
         self._plan: Plan | None = plan
+        self._begun = begun
         self._spent: dict[str, int] = {}
 
     def __call__(self) -> dict[str, int]:
         if self._plan is not None:
             with _reading:
                 if self._plan is not None:
-                    self._spent, self._plan = self._plan.phases_ns(), None
+                    self._spent, self._plan = self._plan.phases_ns(self._begun), None
         return self._spent
 
 
@@ -105,18 +108,22 @@ class Plan:
         self._names = ["digits", *(phase.name for phase in stages[0])]
         for stage in stages[1:]:
             self._names += ["copy", *(phase.name for phase in stage)]
-        self._begun = runtime.event()
+        self._begun, self._begun_before = runtime.event(), runtime.event()  # of this run, and of the one before
+        self._broken = False  # whether the last run broke off
         self._times: ref[Times] | None = None  # of the last run: nobody may have kept them
         with _reading:
             _plans.add(self)
-        self._marks = [self._begun, *(mark for stage in self._stages for mark in stage.marks)]
+        self._marks = [mark for stage in self._stages for mark in stage.marks]
         self.arrived = [runtime.event() for _ in chunks]  # one a chunk: its scalars are on the device
         # In which pieces pageable scalars come, and the chunks by their last pieces: kept by whoever asked first.
         self.pieces: tuple[list[Piece], dict[int, int]] | None = None
 
     def begin(self, stream: Any) -> None:
         """Note that a call begins."""
-        self.read_times()
+        if self.arrived or self._broken:  # a stage's own events have time until it runs, see `finish`
+            self.read_times()
+        self._broken = True  # until it is finished
+        self._begun, self._begun_before = self._begun_before, self._begun
         self._runtime.record(self._begun, stream)
 
     def digits(self, stream: Any, scalars: int) -> None:
@@ -138,19 +145,23 @@ class Plan:
 
     def sort(self, stream: Any) -> None:
         """What needs no points, where the plan is made so."""
+        self.read_times()
         self._stages[0].run(stream)
 
     def finish(self, stream: Any) -> None:
         """All that is left, up to the answer in the host's memory."""
+        if len(self._stages) == 1:
+            self.read_times()  # while the device makes digits
         self._stages[-1].run(stream)
+        self._broken = False
 
     def ended_ns(self, since: Any) -> int:
         """Device time from the event `since` to the end of the last run, which must have ended."""
         return self._runtime.elapsed_ns((since, self._marks[-1]))[0]
 
     def times(self) -> Times:
-        """The times of the run that has just ended."""
-        times = Times(self)
+        """The times of the run that is on its way; they can be read when it has ended."""
+        times = Times(self, self._begun)
         self._times = ref(times)
         return times
 
@@ -160,15 +171,15 @@ class Plan:
         if times is not None:
             times()
 
-    def phases_ns(self) -> dict[str, int]:
-        """Device time by phase of the last run, which must have ended.
+    def phases_ns(self, begun: Any) -> dict[str, int]:
+        """Device time by phase of the last run, which began with the event `begun` and must have ended.
 
         "copy" is what the device waited for scalars that come in chunks, digits of earlier chunks included, and for
         points that come with the call, with their conversion.
         """
         with self._runtime.current():
-            spans = self._runtime.elapsed_ns(self._marks)
-            (waited,) = self._runtime.elapsed_ns((self._begun, self.arrived[-1])) if self.arrived else (0,)
+            spans = self._runtime.elapsed_ns([begun, *self._marks])
+            (waited,) = self._runtime.elapsed_ns((begun, self.arrived[-1])) if self.arrived else (0,)
         times: dict[str, int] = {}
         for phase, spent in zip(self._names, spans, strict=True):
             times[phase] = times.get(phase, 0) + spent  # a word may stand for several phases
@@ -183,7 +194,7 @@ class Plan:
             self.read_times()
         for stage in self._stages:
             stage.close()
-        for mark in (self._begun, *self.arrived):
+        for mark in (self._begun, self._begun_before, *self.arrived):
             self._runtime.drop_event(mark)
         self._marks, self.arrived = [], []
 

@@ -18,6 +18,7 @@ from ..errors import OutOfMemoryError
 from .compiled import Kernels
 from .lane import Planned
 from .operand import ALIGNMENT, address
+from .plan import Times
 from .staging import IN_PLACE_BYTES, Piece, cut
 from .work import Work
 
@@ -35,11 +36,12 @@ class Source(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A piece of work under way."""
+    """A piece of work under way, the bytes that were copied for it, and who will know how long its phases took."""
 
     work: Work
     planned: Planned
     copied: int
+    times: Times
 
 
 def source_of(vectors: Vectors) -> Source:

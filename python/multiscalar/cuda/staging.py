@@ -133,7 +133,7 @@ class Staging:
         return slot
 
     def rewind(self) -> None:
-        """Nothing is under way any more: the next call begins with the slot that is in the caches."""
+        """All of a call is on its way: the next one begins with the slot that is in the caches."""
         self._turn = 0
 
     def is_pinned(self, source: Array) -> bool:

@@ -21,7 +21,7 @@ from ..settings import setting
 from . import operands, options
 from .backend import Backend, MsmOptions, Prepared, Request
 from .select import Selection, carry_out, points_of, select, strictly
-from .vectors import Vectors, lengths, longest_of, vector_operands
+from .vectors import Recent, Vectors, lengths, longest_of, vector_operands
 
 Scalars = Any  # uint64[n, 4], bool or uint8/16/32/64 [n], device arrays, ScalarArray, sequence of ints
 Batch = list[Scalars] | tuple[Scalars, ...]
@@ -56,6 +56,8 @@ class Bases:
         self._points = operands.points_operand(
             points, self._curve, form=form, check=check, assume_subgroup=assume_subgroup
         )
+        self._size = len(self._points)
+        self._recent = Recent(self._curve)
         self._options = options.of_bases(threads=threads, isa=isa, precompute=precompute, devices=devices)
         self._threads_given = threads is not None
         # Settings of later calls decide only where neither the argument nor a setting of now does.
@@ -67,7 +69,7 @@ class Bases:
         self._lock = threading.RLock()
         renewed(self, "_lock")
         self._forms: dict[str, Prepared] = {}
-        selection = self._select(len(self._points), 1, (), self._options.threads)
+        selection = self._select(self._size, 1, (), self._options.threads)
         carry_out(selection, self._prepared)
 
     def _prepared(self, backend: Backend) -> Prepared:
@@ -113,7 +115,7 @@ class Bases:
         return sum(form.nbytes for form in self._forms.values())
 
     def __len__(self) -> int:
-        return len(self._points)
+        return self._size
 
     def __copy__(self) -> Bases:
         return self  # nothing of it changes
@@ -149,9 +151,14 @@ class Bases:
         Errors: `LengthError` for more scalars than bases, `ScalarRangeError` with the index, `InputTypeError`,
         `ShapeError`, `OptionError`, `OutOfMemoryError`, `DeviceError`, `CancelledError`.
         """
-        batch = operands.vectors_of(scalars)
-        given = [scalars] if batch is None else batch
-        vectors = vector_operands(given, self._curve, form=scalar_form, reduce=reduce)
+        batch: list[Any] | None = None
+        vectors: Sequence[operands.ScalarOperand] | None = None
+        if scalar_form is None:
+            vectors = self._recent.described(scalars)
+        if vectors is None:
+            batch = operands.vectors_of(scalars)
+            given = [scalars] if batch is None else batch
+            vectors = vector_operands(given, self._curve, form=scalar_form, reduce=reduce)
         wanted = options.of_call(
             self._options, self._threads_given, threads=threads, window=window, path=path, reduce=reduce,
             own_bases=own_bases, endomorphism=endomorphism, stop=stop,
@@ -160,9 +167,9 @@ class Bases:
             options.honoured(self._strict.backend, endomorphism=endomorphism)
         longest = longest_of(vectors)
         if own_bases:
-            operands.fit_own(len(self), lengths(vectors))
+            operands.fit_own(self._size, lengths(vectors))
         else:
-            operands.fit(len(self), longest)
+            operands.fit(self._size, longest)
         if not vectors:
             return []
         selection = self._select(longest, len(vectors), vectors, wanted.threads)

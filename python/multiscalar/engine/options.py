@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from ..errors import OptionError, shown
@@ -20,6 +21,9 @@ _MEANINGLESS: Final[dict[str, dict[str, tuple[object, ...]]]] = {
     "cpu": {"devices": (None,), "precompute": (None, 1, "auto")},
     "cuda": {"endomorphism": (None,)},
 }
+
+
+_NOTHING_ASKED: Final = (None, None, None, None, False, False)
 
 
 def of_bases(
@@ -56,6 +60,8 @@ def of_call(
         threads = setting("threads", threads)
     if threads is None:
         threads = prepared.threads
+    if (window, path, endomorphism, stop, reduce, own_bases) == _NOTHING_ASKED:
+        return _plain(prepared, threads)
     if reduce is not False:
         _is(bool, "reduce", reduce, "True or False")
     if own_bases is not False:
@@ -71,6 +77,12 @@ def of_call(
     return MsmOptions(
         threads, prepared.isa, window, path, reduce, own_bases, endomorphism, stop, prepared.devices,
     )  # fmt: skip
+
+
+@lru_cache
+def _plain(prepared: PrepareOptions, threads: int | None) -> MsmOptions:
+    """Of a call that asks for nothing of its own: the same object for the same bases, see `DeviceBases`."""
+    return MsmOptions(threads=threads, isa=prepared.isa, devices=prepared.devices)
 
 
 def honoured(backend: str, **given: object) -> None:

@@ -2,7 +2,8 @@
 
 A batch of 64 short vectors is 64 of everything that is done for each: an object in every ring, with its checks, cost a
 tenth of the sum's own time. So the first vector is looked at as a single one is, and of each other one only what may
-differ: whether it is of the same type, its length, and where it lies. Cost: half a microsecond a vector.
+differ: whether it is of the same type, its length, and where it lies. Cost: half a microsecond a vector. Device memory
+that is used again and again (`Recent`) is described once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, overload
+
+import numpy as np
 
 from ..arrays import DeviceArray, Form, ScalarArray
 from ..curves import Curve
@@ -118,6 +121,50 @@ def vector_operands(values: list[Any], curve: Curve, *, form: str | None, reduce
     first = scalars_operand(values[0], curve, form=form, reduce=reduce)
     together = _of_host(first, values) if isinstance(first, ScalarArray) else _of_device(first, values)
     return together or [first, *(scalars_operand(value, curve, form=form, reduce=reduce) for value in values[1:])]
+
+
+class Recent:
+    """The device vector that the last call through some bases was given. Where the same memory comes again, in the same
+    words of its interface, it is described once for all these calls, without its owner: nobody keeps that alive.
+    """
+
+    __slots__ = ("_curve", "_last")
+
+    def __init__(self, curve: Curve) -> None:
+        self._curve = curve
+        self._last: tuple[tuple[object, ...], Vectors | None] = (), None
+
+    def described(self, value: object) -> Vectors | None:
+        """`value` as vectors of a call, or None if it is not the one of the last call."""
+        words = _words(value)
+        if words is None:
+            return None
+        before, vectors = self._last
+        if words != before:
+            self._last = words, None
+            return None
+        if vectors is None:
+            first = scalars_operand(value, self._curve, form=None, reduce=False)
+            if not isinstance(first, DeviceArray) or first.pointer is None:
+                return None
+            first.source = None
+            vectors = Vectors.of([first])
+            self._last = words, vectors
+        return vectors
+
+
+def _words(value: object) -> tuple[object, ...] | None:
+    """All that one device vector is asked by `scalars_operand`, None for anything else. No words can change later."""
+    if isinstance(value, (np.ndarray, list, tuple)):
+        return None
+    try:
+        interface = value.__cuda_array_interface__  # type: ignore[attr-defined] # most have none
+        shape, strides, producer = tuple(interface["shape"]), interface.get("strides"), interface.get("stream")
+        strides = None if strides is None else tuple(strides)
+        words = (type(value), shape, interface["typestr"], tuple(interface["data"]), strides, producer)
+    except Exception:  # whoever is asked to read it says what is wrong with it
+        return None
+    return words if len(shape) < 3 else None
 
 
 def lengths(vectors: Sequence[ScalarOperand]) -> list[int]:
