@@ -50,6 +50,8 @@ _STRENGTH: Final = {Check.NONE: 0, Check.CURVE: 1, Check.SUBGROUP: 2}
 
 def word(kind: type[Word], value: str, name: str) -> Word:
     """`value` as a member of `kind`, or `OptionError` with the words that are accepted."""
+    if type(value) is str and value in kind._value2member_map_:  # which asking the class would take a microsecond for
+        return kind._value2member_map_[value]  # type: ignore[return-value]
     try:
         return kind(value)
     except ValueError as error:

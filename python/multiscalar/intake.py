@@ -142,7 +142,7 @@ def is_full(value: object, row: tuple[int, ...] = _FULL_SHAPE) -> TypeGuard[Arra
     """Whether `value` is a plain array of full scalars, or of points by their `row`, that needs no conversion."""
     return (
         type(value) is np.ndarray
-        and value.dtype == _FULL
+        and (value.dtype is _FULL or value.dtype == _FULL)
         and value.shape[1:] == row
         and value.flags.num & _LAYOUT_FLAGS == _LAYOUT_FLAGS
     )

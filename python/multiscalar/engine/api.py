@@ -284,7 +284,7 @@ def _once(
         return Request(curve.name, n, scalar_bits=_bits((scalars,)), threads=wanted.threads)
 
     selection = select(backend, request, (points, scalars))
-    if selection.named:
+    if selection.named and (wanted.devices is not None or wanted.endomorphism is not None):
         options.honoured(selection.backend, devices=wanted.devices, endomorphism=wanted.endomorphism)
     outcome, fallback = carry_out(selection, lambda chosen: chosen.msm(points, scalars, wanted))
     return points_of([outcome], curve, selection, fallback)[0]

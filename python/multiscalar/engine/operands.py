@@ -22,6 +22,8 @@ def curve_of(named: str | Curve | None, *operands: object) -> Curve:
     """The one curve that the argument and the operands name. Errors: `UnknownCurveError`, `CurveMismatchError`."""
     found = None if named is None else find_curve(named)
     for operand in operands:
+        if type(operand) is np.ndarray:
+            continue
         if isinstance(operand, (list, tuple)) and operand:
             operand = operand[0]
         if not isinstance(operand, (PointArray, ScalarArray, Point, DeviceArray)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple, TypeVar
 
 from ..arrays import DeviceArray
@@ -26,6 +27,7 @@ class Selection(NamedTuple):
     named: bool = False
 
 
+@cache
 def strictly(name: str) -> Selection:
     """That backend or an error."""
     return Selection(name, "", True, True)

@@ -47,7 +47,11 @@ class Vectors(Sequence[ScalarOperand]):
     @classmethod
     def of(cls, vectors: Sequence[ScalarOperand]) -> Vectors:
         """Vectors of one `kind`, of which there is one at least; on a device with known addresses."""
-        first, counts = vectors[0], [len(vector) for vector in vectors]
+        first = vectors[0]
+        if len(vectors) == 1 and isinstance(first, ScalarArray):
+            data = first.data
+            return cls(first, [data], [len(data)], _HOST, [], item_bytes(first))
+        counts = [len(vector) for vector in vectors]
         if isinstance(first, ScalarArray):
             arrays = [vector.data for vector in vectors if isinstance(vector, ScalarArray)]
             return cls(first, arrays, counts, _HOST, [], item_bytes(first))
