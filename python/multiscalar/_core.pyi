@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 __all__ = [
     "INTERFACE",
+    "Ahead",
     "Bases",
     "Failure",
     "__version__",
+    "ahead",
     "convert",
     "decode",
     "encode",
@@ -69,6 +71,12 @@ def known_points(name: str, a: _Limbs, b: _Limbs, threads: int, out: _Limbs) -> 
 def multiples(name: str, scalars: _Limbs, threads: int, out: _Limbs) -> None: ...
 def convert(name: str, values: _Limbs, to_montgomery: bool, out: _Limbs) -> None: ...
 def normalize(name: str, projective: bytes) -> tuple[bytes, int | None]: ...
+
+@final
+class Ahead:
+    def finish(self) -> None: ...
+
+def ahead(target: npt.NDArray[np.uint8], row: npt.NDArray[Any]) -> Ahead: ...
 def gather(target: npt.NDArray[np.uint8], rows: list[npt.NDArray[Any]], stride: int, threads: int) -> None: ...
 def fill(
     target: npt.NDArray[np.uint8],

@@ -17,6 +17,9 @@ const MUCH: usize = 2 << 20;
 /// Less is begun by the caller, with a helper for each 128 KiB, from a quarter of the cores: they take ten microseconds to
 /// wake, and where there are few cores they are likely to be busy.
 const PER_THREAD: usize = 128 << 10;
+/// What is copied ahead has a helper for so much, and no more than two: there is time, and each costs the caller some.
+const PER_HELPER: usize = 256 << 10;
+const MOST_HELPERS: usize = 2;
 /// Each thread takes so much at a time: so that a piece is done soon, and so that what is large is not cut too finely.
 const BLOCK: usize = 64 << 10;
 const LARGE_BLOCK: usize = 256 << 10;
@@ -91,6 +94,40 @@ pub fn fill<E>(
     })
 }
 
+/// A copy under way. When it is gone, nobody reads or writes for it any more.
+pub struct Ahead(pool::Begun);
+
+/// Begins to copy `size` bytes: helpers wake and copy while the caller does other things, `finish` does the rest. What is
+/// too little to wake anybody for is left to `finish`.
+///
+/// # Safety
+///
+/// Until the result is gone, `size` bytes at `source` stay readable and as they are, and `size` bytes at `target` stay
+/// writable and are touched by nobody else.
+pub unsafe fn ahead(target: *mut u8, source: *const u8, size: usize) -> Ahead {
+    struct Ends(*mut u8, *const u8);
+    // SAFETY: the caller's promise holds in any thread, and blocks do not overlap.
+    unsafe impl Send for Ends {}
+    // SAFETY: as above.
+    unsafe impl Sync for Ends {}
+    let ends = Ends(target, source);
+    let helpers = (size / PER_HELPER).min(pool::threads(0) / 4).min(MOST_HELPERS);
+    let work = move |i: usize| {
+        let Ends(target, source) = &ends;
+        let (start, count) = (i * BLOCK, BLOCK.min(size - i * BLOCK));
+        // SAFETY: within `size`, and the caller promised the rest.
+        unsafe { source.add(start).copy_to_nonoverlapping(target.add(start), count) };
+    };
+    Ahead(pool::begin(helpers, size.div_ceil(BLOCK), Box::new(work)))
+}
+
+impl Ahead {
+    /// Copies what is left and waits for the helpers.
+    pub fn finish(self) {
+        self.0.finish();
+    }
+}
+
 impl<'a> Piece<'a> {
     /// Bytes to copy.
     fn size(&self) -> usize {
@@ -135,7 +172,19 @@ fn stream(to: &mut [u8], from: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Piece, fill, gather};
+    use super::{Piece, ahead, fill, gather};
+
+    #[test]
+    fn what_is_copied_ahead_is_there_in_the_end() {
+        let long: Vec<u8> = (0..1_000_003_u32).map(|i| (i % 233) as u8).collect();
+        for size in [0, 1, 65_536, 65_537, 300_001, long.len()] {
+            let mut target = vec![0xEE; long.len() + 1];
+            // SAFETY: both outlive the copy, and nobody looks before it has ended.
+            unsafe { ahead(target.as_mut_ptr(), long.as_ptr(), size) }.finish();
+            assert!(target[..size] == long[..size]);
+            assert!(target[size..].iter().all(|&byte| byte == 0xEE));
+        }
+    }
 
     #[test]
     fn rows_land_at_their_places_and_gaps_stay() {

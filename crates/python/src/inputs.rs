@@ -1,6 +1,7 @@
 //! Points made from discrete logarithms, and conversions of form.
 
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 
 use multiscalar_core::staging::{self, Piece};
 use pyo3::prelude::*;
@@ -108,6 +109,39 @@ pub fn gather(
     let target = target.as_slice();
     py.detach(|| staging::gather(target, &rows, stride, threads));
     Ok(())
+}
+
+/// A copy that goes on while Python does other things; see `ahead`.
+#[pyclass(frozen)]
+pub struct Ahead {
+    /// First, so that it has ended before the buffers go.
+    copy: Mutex<Option<staging::Ahead>>,
+    _ends: (Bytes, Output<u8>),
+}
+
+#[pymethods]
+impl Ahead {
+    /// Returns when all of it is copied.
+    fn finish(&self, py: Python<'_>) {
+        let copy = self.copy.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(copy) = copy {
+            py.detach(|| copy.finish());
+        }
+    }
+}
+
+/// Begins to copy the bytes of `row`, C-contiguous, to the start of `target`. The caller made `target`, lets nobody else
+/// touch it and leaves `row` as it is until `finish` has returned or the result is gone.
+#[pyfunction]
+pub fn ahead(target: &Bound<'_, PyAny>, row: &Bound<'_, PyAny>) -> PyResult<Ahead> {
+    let (mut target, row) = (Output::<u8>::new(target)?, Bytes::new(row)?);
+    let (place, bytes) = (target.as_slice(), row.as_slice());
+    if place.len() < bytes.len() {
+        return Err(failure("internal", None, format!("{} bytes do not fit into {}", bytes.len(), place.len())));
+    }
+    // SAFETY: the result holds both buffers until the copy has ended, and the caller keeps others away.
+    let copy = unsafe { staging::ahead(place.as_mut_ptr(), bytes.as_ptr(), bytes.len()) };
+    Ok(Ahead { copy: Mutex::new(Some(copy)), _ends: (row, target) })
 }
 
 /// Copies pieces of `rows` to `target`, on `threads` threads (0: all). A piece is (offset, first, count, low, high): bytes

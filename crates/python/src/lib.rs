@@ -40,6 +40,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inputs::multiples, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::convert, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::normalize, module)?)?;
+    module.add_class::<inputs::Ahead>()?;
+    module.add_function(wrap_pyfunction!(inputs::ahead, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::gather, module)?)?;
     module.add_function(wrap_pyfunction!(inputs::fill, module)?)?;
     module.add_function(wrap_pyfunction!(codec::point_size, module)?)?;

@@ -4,8 +4,8 @@ Prepared bases are converted and checked before their first sum. Here all of it 
 points, their conversion, the graph of the rest; what the checks found comes back with the answer. A large sum is cut
 into parts that grow (`overlap.parts`): data of the next ones arrive while the device works on one, in memory of their
 own, so the link never waits for the kernels. Raw points and records without the endomorphism have one size, so these
-points arrive in their table and are converted where they lie. Few points go through a page-locked slot, at once: the
-graph of the rest begins with their conversion.
+points arrive in their table and are converted where they lie. Few points go through a page-locked slot, at once, filled
+by others while the scalars are sorted: the graph of the rest begins with their conversion.
 
 Cost: that of the parts, 3M a point for the conversion and 2M + 1S for its check, one addition a part on the host.
 """
@@ -194,11 +194,12 @@ class _Call:
             if source.pointer:
                 source = source._replace(pointer=scalars.pointers[0])
         work = Work(scalars, part.first, False, ALONE, part.first)
+        coming = lane.staging.points(points.array) if way.slot else None
         copied = start(self._kernels, work, source, part.planned, stream)
         part.planned.plan.sort(stream)
-        if way.slot:
-            target = part.planned.places["points"]
-            runtime.copy_in(target, lane.staging.points(points.array), points.size, stream)
+        if coming is not None:
+            coming.copy.finish()
+            runtime.copy_in(part.planned.places["points"], coming.address, points.size, stream)
         elif part.convert is not None:
             part.convert.move("points", way.place)
             part.convert(stream)

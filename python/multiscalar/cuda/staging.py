@@ -1,11 +1,12 @@
 """Host memory to device memory at the speed of the link.
 
 The device can only fetch from page-locked memory. A few scalars are copied into a page-locked slot that kernels read in
-place: one pass over the link, no copy engine to start and to wait for. The points of a small call have a slot beside
-it, from which they are sent at once. The calling thread fills both alone: it copies 24 GB/s of what its caches hold,
-and others would take longer to wake. More go through two large slots in turns: the native core fills one with all
-threads (one copies about 12 GB/s from memory, the link takes 55), and each piece of it is sent as soon as it is
-complete, while the next ones are being filled. Arrays that are page-locked already are read or fetched as they lie.
+place: one pass over the link, no copy engine to start and to wait for. The calling thread fills it alone: it copies 24
+GB/s of what its caches hold, and others would take longer to wake. The points of a small call have a slot beside it,
+from which they are sent at once: helpers wake and fill it while the scalars are copied and sorted. More go through two
+large slots in turns: the native core fills one with all threads (one copies about 12 GB/s from memory, the link takes
+55), and each piece of it is sent as soon as it is complete, while the next ones are being filled. Arrays that are
+page-locked already are read or fetched as they lie.
 """
 
 from __future__ import annotations
@@ -39,6 +40,13 @@ class Piece(NamedTuple):
     rows: int
     low: int
     high: int
+
+
+class Coming(NamedTuple):
+    """Data that will lie at `address` once `copy` is finished; until then others copy and the caller is free."""
+
+    address: int
+    copy: _core.Ahead
 
 
 def cut(piece: Piece, stride: int) -> list[Piece]:
@@ -107,13 +115,12 @@ class Staging:
         self._pageable[place] = BELIEVED_CALLS
         return False
 
-    def points(self, source: Array) -> int:
-        """The points of a call in page-locked memory beside its scalars; the address, good until the next call."""
+    def points(self, source: Array) -> Coming:
+        """The points of a call on their way to page-locked memory beside its scalars; good until the next call."""
         if self._points is None:
             self._points = self._runtime.pinned(POINTS_AT_ONCE_BYTES)
             self._points_address = address(self._points)
-        ctypes.memmove(self._points_address, address(source), source.nbytes)
-        return self._points_address
+        return Coming(self._points_address, _core.ahead(self._points, source))
 
     def lengths(self, values: NDArray[np.uint32]) -> int:
         """The same for the lengths of the vectors of a batch."""

@@ -44,14 +44,7 @@ pub(crate) fn lead<T>(
     // SAFETY: the job outlives this call only as an exhausted counter: `work` is called for task numbers below
     // `tasks` only, and this function returns after `finish` has seen all helpers leave.
     let work: &'static (dyn Fn(usize) + Sync) = unsafe { core::mem::transmute(work) };
-    let job = Arc::new(Job {
-        work,
-        tasks,
-        next: AtomicUsize::new(0),
-        panicked: AtomicBool::new(false),
-        helpers: Mutex::new(0),
-        left: Condvar::new(),
-    });
+    let job = Job::new(work, tasks);
     let pool = (helpers > 0).then(Pool::current);
     if let Some(pool) = pool {
         pool.offer(&job, helpers);
@@ -68,6 +61,44 @@ pub(crate) fn lead<T>(
     }
 }
 
+/// Invites up to `helpers` workers to `work(0)`, .., `work(tasks - 1)` and returns: the caller does other things meanwhile.
+pub(crate) fn begin(helpers: usize, tasks: usize, work: Box<dyn Fn(usize) + Send + Sync>) -> Begun {
+    // SAFETY: as in `lead`: `Begun` owns the closure and gives it up after `finish` has seen all helpers leave.
+    let forever: &'static (dyn Fn(usize) + Sync) = unsafe { &*core::ptr::from_ref::<dyn Fn(usize) + Sync>(&*work) };
+    let job = Job::new(forever, tasks);
+    let pool = (helpers > 0).then(Pool::current);
+    if let Some(pool) = pool {
+        pool.offer(&job, helpers);
+    }
+    Begun { job, pool, _work: work }
+}
+
+/// A job under way. Dropped before `finish`, it begins no further task, and those that were begun have ended.
+pub(crate) struct Begun {
+    job: Arc<Job>,
+    pool: Option<&'static Pool>,
+    _work: Box<dyn Fn(usize) + Send + Sync>,
+}
+
+impl Begun {
+    /// Does the tasks that are left and waits for the others. A panic of a task is raised again here.
+    pub(crate) fn finish(self) {
+        while self.job.step() {}
+        let job = Arc::clone(&self.job);
+        drop(self);
+        assert!(!job.panicked.load(Ordering::Relaxed), "a worker thread panicked");
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool {
+            pool.withdraw(&self.job);
+        }
+        self.job.finish();
+    }
+}
+
 struct Job {
     work: &'static (dyn Fn(usize) + Sync),
     tasks: usize,
@@ -79,6 +110,17 @@ struct Job {
 }
 
 impl Job {
+    fn new(work: &'static (dyn Fn(usize) + Sync), tasks: usize) -> Arc<Self> {
+        Arc::new(Self {
+            work,
+            tasks,
+            next: AtomicUsize::new(0),
+            panicked: AtomicBool::new(false),
+            helpers: Mutex::new(0),
+            left: Condvar::new(),
+        })
+    }
+
     /// Does the next task, if there is one.
     fn step(&self) -> bool {
         let task = self.next.fetch_add(1, Ordering::Relaxed);
@@ -242,6 +284,29 @@ mod tests {
             assert!(count >= 2);
             assert!(lead(threads, 3, &work, |step| step() && step() && step()) || threads > 1);
         }
+    }
+
+    #[test]
+    fn what_was_begun_ends_with_finish_or_when_dropped() {
+        for helpers in [0, 1, 6] {
+            let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let work = {
+                let (begun, ended) = (Arc::clone(&begun), Arc::clone(&ended));
+                move |_| {
+                    begun.fetch_add(1, Ordering::Relaxed);
+                    std::thread::yield_now();
+                    ended.fetch_add(1, Ordering::Relaxed);
+                }
+            };
+            super::begin(helpers, 1000, Box::new(work.clone())).finish();
+            assert_eq!(ended.load(Ordering::Relaxed), 1000);
+            drop(super::begin(helpers, 1_000_000_000, Box::new(work)));
+            let count = ended.load(Ordering::Relaxed);
+            assert_eq!(count, begun.load(Ordering::Relaxed), "what was begun has ended");
+            std::thread::yield_now();
+            assert_eq!(count, begun.load(Ordering::Relaxed), "nothing more is begun");
+        }
+        assert!(catch_unwind(|| super::begin(2, 8, Box::new(|i| assert_ne!(i, 5))).finish()).is_err());
     }
 
     #[test]
