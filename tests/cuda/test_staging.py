@@ -109,3 +109,33 @@ def test_the_core_takes_arrays_of_any_type_and_refuses_others() -> None:
         _core.fill(target, [np.zeros((4, 4))[:, ::2]], [(0, 0, 1, 0, 8)], 0, 1, said.append)
     with pytest.raises(_core.Failure):
         _core.fill(target[::2], rows, [(0, 0, 1, 0, 8)], 0, 1, said.append)
+
+
+@pytest.mark.parametrize("size", [0, 8, 1 << 16, (1 << 16) + 8, 300_008, 1 << 20])
+def test_what_is_copied_ahead_is_there_when_it_is_finished(size: int) -> None:
+    source = np.random.default_rng(size).integers(0, 256, size, np.uint8).view(np.uint64)
+    target = np.full((1 << 20) + 1, 0xEE, np.uint8)
+    for _ in range(20):
+        copy = _core.ahead(target, source)
+        copy.finish()
+        copy.finish()  # once more is nothing
+        assert target[:size].tobytes() == source.tobytes()
+        assert (target[size:] == 0xEE).all()
+        target[:] = 0xEE
+        del copy
+
+
+def test_a_copy_ahead_that_nobody_finishes_ends_with_its_object() -> None:
+    source, target = np.ones(1 << 20, np.uint8), np.zeros(1 << 20, np.uint8)
+    for _ in range(50):
+        copy = _core.ahead(target, source)
+        del copy
+        target[:] = 0
+        assert not target.any(), "nobody writes any more"
+
+
+def test_a_copy_ahead_refuses_what_does_not_fit() -> None:
+    with pytest.raises(_core.Failure, match="do not fit"):
+        _core.ahead(np.zeros(7, np.uint8), np.zeros(8, np.uint8))
+    with pytest.raises(_core.Failure, match="C-contiguous"):
+        _core.ahead(np.zeros(64, np.uint8), np.zeros((4, 4))[:, ::2])

@@ -23,7 +23,7 @@ from .plan import Answer, Plan
 from .runtime import Bytes, Module, Runtime
 from .shape import Sizes
 from .staging import Staging
-from .steps import Launch, Layout, Ref
+from .steps import Layout, Ref
 from .tune import path_of
 
 MAX_PLANS = 64  # a plan is some kilobytes on the host and a graph on the device
@@ -137,10 +137,9 @@ class Lane:
         slot: int = 0,
         chunks: Sequence[Chunk] = (),
         apart: bool = False,
-        convert: Launch | None = None,
     ) -> Planned:
-        """The plan of `layout` at `places`, its answer in `slot`; `apart` for points that come while it sorts,
-        `convert` for the launch that makes records of them, if it has to. It is the caller's to keep.
+        """The plan of `layout` at `places`, its answer in `slot`; `apart` for points that come while it sorts. It is
+        the caller's to keep.
         """
         width = STATUS_BYTES + layout.buffers["result"]
         assert slot == 0 or (slot < ANSWERS and width <= ANSWER_BYTES), "a batch has no parts"
@@ -154,7 +153,7 @@ class Lane:
         def where(ref: Ref) -> int:
             return places[ref.buffer] + ref.offset
 
-        plan = Plan(self.runtime, module, layout, where, chunks, apart, convert)
+        plan = Plan(self.runtime, module, layout, where, chunks, apart)
         sizes = Sizes(layout.shape, layout.tuning)
         return Planned(plan, places, answer, path_of(layout.tuning), sizes.width, key)
 

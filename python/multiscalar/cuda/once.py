@@ -5,7 +5,7 @@ points, their conversion, the graph of the rest; what the checks found comes bac
 into parts that grow (`overlap.parts`): data of the next ones arrive while the device works on one, in memory of their
 own, so the link never waits for the kernels. Raw points and records without the endomorphism have one size, so these
 points arrive in their table and are converted where they lie. Few points go through a page-locked slot, at once, filled
-by others while the scalars are sorted: the graph of the rest begins with their conversion.
+by others while the scalars are sorted, and are converted beside that.
 
 Cost: that of the parts, 3M a point for the conversion and 2M + 1S for its check, one addition a part on the host.
 """
@@ -65,8 +65,8 @@ class Way(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Terms `first` .. `first + terms` of the call. Points that are sent go to the plan's place "points". They become
-    records by `arrivals`, or by `convert` where they are read as they lie, or else in the plan.
+    """Terms `first` .. `first + terms` of the call. Points that are sent become records by `arrivals`, those that are
+    read as they lie by `convert`.
     """
 
     first: int
@@ -198,8 +198,12 @@ class _Call:
         copied = start(self._kernels, work, source, part.planned, stream)
         part.planned.plan.sort(stream)
         if coming is not None:
+            (arrival,) = part.arrivals
             coming.copy.finish()
-            runtime.copy_in(part.planned.places["points"], coming.address, points.size, stream)
+            runtime.copy_in(arrival.target, coming.address, points.size, lane.copies)
+            arrival.convert(lane.copies)  # beside the sort
+            runtime.record(arrival.arrived, lane.copies)
+            runtime.wait(stream, arrival.arrived)
         elif part.convert is not None:
             part.convert.move("points", way.place)
             part.convert(stream)
@@ -300,8 +304,7 @@ class _Call:
                 mine |= {"table": table, "scalars": places["scalars"] + first * scalars.item_bytes}
                 arriving = chunks(shape, DIGITS_BLOCK) if source.inbox and scalars.on_host else []
                 mine["points"] = places[f"raw {k}"] if shape.endomorphism else table
-                convert = self._conversion(shape, points) if way.slot else None
-                planned = lane.plan((), self._kernels.module, layout, mine, k, arriving, True, convert)
+                planned = lane.plan((), self._kernels.module, layout, mine, k, arriving, apart=True)
                 course.parts.append(self._part(first, shape, planned, points, way, k % TURNS))
                 first += shape.n
         except BaseException:
@@ -309,30 +312,25 @@ class _Call:
             raise
         return course
 
-    def _conversion(self, shape: Shape, points: Operand, first: int = 0, count: int | None = None) -> Launch:
-        """The launch that turns points of a part into records."""
-        (launch,) = lay_out_table(
-            shape.curve, shape.n, montgomery=points.montgomery, check=self._check,
-            endomorphism=shape.endomorphism, first=first, count=count,
-        )  # fmt: skip
-        assert isinstance(launch, Launch)
-        return launch
-
     def _part(self, first: int, shape: Shape, planned: Planned, points: Operand, way: Way, turn: int) -> Part:
-        """The conversions of one part: run by run of points that are sent, or all at once, or in its plan."""
+        """The conversions of one part: run by run of points that are sent, or all at once."""
         status, table, runtime = planned.answer.status, planned.places["table"], self._kernels.runtime
         raw = planned.places["points"]
 
         def convert(start: int, count: int) -> Bound:
-            launch = self._conversion(shape, points, start, count)
+            (launch,) = lay_out_table(
+                shape.curve, shape.n, montgomery=points.montgomery, check=self._check,
+                endomorphism=shape.endomorphism, first=start, count=count,
+            )  # fmt: skip
+            assert isinstance(launch, Launch)
             places = {"points": raw + start * points.item_bytes, "table": table, "status": status}
             return runtime.bind(self._kernels.module, launch, lambda ref: places[ref.buffer] + ref.offset)
 
-        if not way.link:
-            return Part(first, shape.n, planned, [], None if way.slot else convert(0, shape.n), turn)
+        if way.place:
+            return Part(first, shape.n, planned, [], convert(0, shape.n), turn)
         arrivals = [
             Arrival(start, count, raw + start * points.item_bytes, runtime.event(), convert(start, count))
-            for start, count in runs(shape.n, points.item_bytes, first=first == 0)
+            for start, count in ([(0, shape.n)] if way.slot else runs(shape.n, points.item_bytes, first=first == 0))
         ]
         return Part(first, shape.n, planned, arrivals, None, turn)
 

@@ -3,9 +3,9 @@
 The digits come first, launched by themselves: they read the scalars wherever these are in this call, whole or chunk
 by chunk as they arrive, and while they run the rest is submitted, which is one stage (`stage`), a graph from the second
 run on, so that a repeated call decides nothing. Where points come with the call it is two: sorting needs no points and
-goes on while they arrive. Few points arrive at once, and the second stage begins by making records of them. The last
-kernel writes the answer into the host's memory. The times of phases (copy, digits, sort, accumulate, reduce, combine)
-in `result.run` are the device's own, read from its events when somebody asks, or when the plan runs again.
+goes on while they arrive. The last kernel writes the answer into the host's memory. The times of phases (copy, digits,
+sort, accumulate, reduce, combine) in `result.run` are the device's own, read from its events when somebody asks, or
+when the plan runs again.
 """
 
 from __future__ import annotations
@@ -76,8 +76,7 @@ def _read_all() -> None:
 class Plan:
     """One layout at fixed addresses. Belongs to one lane; calls on it must not overlap.
 
-    One call is `begin`, then `digits()` or all `chunk(k)`, for a plan made `apart` then `sort`, and `finish`. `convert`
-    is the launch that makes records of the points of such a plan, if `finish` is to do it.
+    One call is `begin`, then `digits()` or all `chunk(k)`, for a plan made `apart` then `sort`, and `finish`.
     """
 
     def __init__(
@@ -88,7 +87,6 @@ class Plan:
         address: Address,
         chunks: Sequence[Chunk] = (),
         apart: bool = False,
-        convert: Launch | None = None,
     ) -> None:
         self.layout = layout
         self.chunks = chunks
@@ -101,8 +99,7 @@ class Plan:
             heads = [head]
         self._heads = [[runtime.bind(module, step, address) for step in steps] for steps in heads]
         phases = [Phase(name, list(steps)) for name, steps in groupby(rest, key=lambda step: step.phase)]
-        converting = [] if convert is None else [Phase("copy", [convert])]
-        stages = [phases[:1], converting + phases[1:]] if apart else [phases]
+        stages = [phases[:1], phases[1:]] if apart else [phases]
         assert not apart or not any(map(_reads_points, phases[0].steps)), "sorting comes first"
         self._stages = [Stage(runtime, module, stage, address) for stage in stages]
         self._names = ["digits", *(phase.name for phase in stages[0])]

@@ -52,7 +52,8 @@ def _agree(own: Form, asked: str | None, name: str, what: str) -> None:
         raise OptionError(
             f"{name} = {str(asked)!r} contradicts {what} in {own} form",
             accepted=f"{name}={own.value!r} or nothing",
-            hint="Convert with .to_form() if that is what you want.",
+            hint="Leave it out: the operand knows its form"
+            + (" (points.to_form converts them)." if what == "points" else "."),
         )
 
 

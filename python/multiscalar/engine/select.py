@@ -35,7 +35,7 @@ def strictly(name: str) -> Selection:
 
 def select(asked: str | None, request: Callable[[], Request], operands: tuple[object, ...]) -> Selection:
     """Argument > using > environment > chooser. Data on a device stay there."""
-    name = setting("backend", asked)
+    name = asked if type(asked) is str and asked in registry.names() else setting("backend", asked)
     if name != "auto":
         return strictly(name)
     if any(isinstance(operand, DeviceArray) for operand in operands):

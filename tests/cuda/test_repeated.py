@@ -1,0 +1,312 @@
+"""Calls that come again, on the shim: what `result.run` says is read late and stays right, device memory is described
+once and nobody's is kept.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import os
+import pickle
+import threading
+import weakref
+from itertools import count
+from typing import Any
+
+import multiscalar as ms
+import numpy as np
+import pytest
+from multiscalar.cuda import bases as cuda_bases
+from multiscalar.cuda import compiled, plan
+from multiscalar.engine import vectors
+from multiscalar.errors import LengthError, MultiscalarError, ScalarRangeError, ShapeError
+
+from tests.children import in_child
+from tests.cuda.test_backend import inputs
+from tests.cuda.test_host_inputs import OnDevice
+
+
+class Readings:
+    """The readings of a device's clocks: the k-th one finds k nanoseconds for each phase."""
+
+    def __init__(self, runtime: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._number, self.made = count(1), 0
+        self.log: list[tuple[str, Any]] = []  # events as they are recorded, and the first one of each reading
+        record = runtime.record
+
+        def recorded(event: Any, *rest: Any) -> None:
+            self.log.append(("recorded", event))
+            record(event, *rest)
+
+        def elapsed(marks: Any) -> list[int]:
+            self.made = next(self._number)
+            self.log.append(("read", marks[0]))
+            return [self.made] * (len(marks) - 1)
+
+        monkeypatch.setattr(runtime, "record", recorded)
+        monkeypatch.setattr(runtime, "elapsed_ns", elapsed)
+
+
+@pytest.fixture
+def readings(shim: Any, monkeypatch: pytest.MonkeyPatch) -> Readings:
+    return Readings(shim(), monkeypatch)
+
+
+def spent(result: ms.Point) -> set[int]:
+    assert result.run is not None
+    return set(result.run.phases_ns.values())
+
+
+def device_bases(n: int = 33) -> tuple[ms.Bases, OnDevice, ms.Point]:
+    points, scalars, expected = inputs("bn254", n)
+    return ms.Bases(points, backend="cuda"), OnDevice(scalars.data.copy()), expected
+
+
+# --- what result.run says -----------------------------------------------------------------------
+
+
+def test_nobody_asks_nobody_reads(readings: Readings) -> None:
+    bases, device, expected = device_bases()
+    for _ in range(3):
+        assert bases.msm(device) == expected
+    assert readings.made == 0
+
+
+def test_a_run_keeps_its_own_times_when_its_plan_runs_again(readings: Readings) -> None:
+    bases, device, _ = device_bases()
+    first = bases.msm(device)
+    second = bases.msm(device)
+    assert readings.made == 1, "somebody holds the first result: it is read before its events are used again"
+    third = bases.msm(device)
+    assert [spent(one) for one in (second, first, third, second)] == [{2}, {1}, {3}, {2}]
+    assert readings.made == 3, "each run is read once"
+    for run in (first.run, second.run, third.run):
+        assert run.evidence["device_ns"] == sum(run.phases_ns.values()) > 0
+        assert run.wall_ns > 0
+
+
+@pytest.mark.parametrize("where", ["digits", "finish"])
+def test_a_call_that_breaks_off_changes_no_times(
+    readings: Readings, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    bases, device, expected = device_bases()
+    bases.msm(device)
+    first, since = bases.msm(device), len(readings.log)
+    with monkeypatch.context() as broken:
+
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        broken.setattr(plan.Plan, where, interrupt)
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                bases.msm(device)
+    assert bases.msm(device) == expected
+    assert spent(first) == {1}
+    assert readings.made == 1
+    log = readings.log[since:]
+    begun = next(event for what, event in log if what == "read")
+    assert log.index(("read", begun)) < log.index(("recorded", begun)), "read before its event is used again"
+
+
+def test_a_plan_that_goes_leaves_the_times(readings: Readings) -> None:
+    bases, device, _ = device_bases()
+    result = bases.msm(device)
+    lane = compiled.kernels(ms.curve("bn254")).lane
+    with lane.lock:
+        lane.release()
+    assert readings.made == 1
+    assert spent(result) == {1}
+
+
+def test_a_device_that_is_lost_does_not_keep_a_plan_from_going(
+    readings: Readings, shim: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bases, device, _ = device_bases()
+    result = bases.msm(device)
+    lane = compiled.kernels(ms.curve("bn254")).lane
+
+    def lost(_: object) -> None:
+        raise MultiscalarError("lost")
+
+    monkeypatch.setattr(lane.runtime, "elapsed_ns", lost)
+    with lane.lock:
+        lane.release()
+    with pytest.raises(MultiscalarError, match="lost"):
+        _ = result.run
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_can_read_the_parents_results(readings: Readings) -> None:
+    bases, device, _ = device_bases()
+    result = bases.msm(device)
+    assert in_child(lambda: spent(result) == {1} and readings.made == 1), "read before the fork"
+    assert readings.made == 1
+
+
+def test_threads_that_ask_at_once_agree(readings: Readings) -> None:
+    bases, device, _ = device_bases()
+    for number in range(1, 6):
+        result, found, start = bases.msm(device), [], threading.Barrier(4)
+
+        def ask(result: ms.Point = result, found: list[Any] = found, start: Any = start) -> None:
+            start.wait()
+            found.append(spent(result))
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [{number}] * 4
+
+
+@pytest.mark.parametrize("lengths", [(33, 33), (33, 20, 33)])
+def test_a_batch_shares_one_reading(readings: Readings, lengths: tuple[int, ...]) -> None:
+    points, scalars, _ = inputs("bn254", 33)
+    results = ms.Bases(points, backend="cuda").msm([scalars[:n] for n in lengths])
+    assert [result.run.n for result in results] == list(lengths)
+    assert readings.made == 1
+    assert {id(result.run.phases_ns) for result in results} == {id(results[0].run.phases_ns)}
+
+
+def test_a_result_travels_with_its_run(readings: Readings) -> None:
+    bases, device, _ = device_bases()
+    result = bases.msm(device)
+    for other in (pickle.loads(pickle.dumps(result)), copy.copy(result), copy.deepcopy(result)):
+        assert other == result
+        assert other.run == result.run
+    assert readings.made == 1
+
+
+def test_a_result_keeps_nothing_of_its_call(shim: Any) -> None:
+    shim()
+    bases, device, _ = device_bases()
+    gone = weakref.ref(device)
+    result = bases.msm(device)
+    del device, bases
+    gc.collect()
+    assert gone() is None
+    assert result.run.launches > 0
+
+
+# --- device memory that comes again -------------------------------------------------------------
+
+
+def test_memory_that_comes_again_is_described_once(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shim()
+    bases, device, expected = device_bases()
+    for _ in range(3):
+        assert bases.msm(device) == expected
+    for module, name in ((vectors, "scalars_operand"), (cuda_bases, "works"), (cuda_bases, "source_of")):
+        monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("looked at again"))
+    assert bases.msm(device) == expected
+    again = OnDevice(device.array)  # another object, the same memory
+    assert bases.msm(again) == expected
+
+
+def test_its_contents_are_read_each_time(shim: Any) -> None:
+    shim()
+    bases, device, expected = device_bases()
+    curve, points = ms.curve("bn254"), inputs("bn254", 33)[0]
+    for seed in range(4):
+        assert bases.msm(device) == expected
+        other = curve.random_scalars(33, seed=seed)
+        device.array[:] = other.data
+        expected = curve.expected_sum(points, other)
+    assert bases.msm(device) == expected
+
+
+def test_nobody_keeps_the_memory(shim: Any) -> None:
+    shim()
+    bases, device, expected = device_bases()
+    gone = weakref.ref(device)
+    for _ in range(4):
+        assert bases.msm(device) == expected
+    del device
+    gc.collect()
+    assert gone() is None
+
+
+def test_other_words_for_the_same_memory_are_other_calls(shim: Any) -> None:
+    shim()
+    bases, device, expected = device_bases()
+    points, scalars, _ = inputs("bn254", 33)
+    curve = ms.curve("bn254")
+    for _ in range(3):
+        assert bases.msm(device) == expected
+    assert bases.msm(OnDevice(device.array[:20])) == curve.expected_sum(points[:20], scalars[:20])
+    narrow = OnDevice(device.array.reshape(-1)[:30])  # words of 64 bits
+    assert bases.msm(narrow) == curve.expected_sum(points[:30], device.array.reshape(-1)[:30])
+    in_montgomery = [(s << 256) % curve.r for s in map(int, scalars)]
+    device.array[:] = [[s >> 64 * k & 2**64 - 1 for k in range(4)] for s in in_montgomery]
+    for _ in range(3):
+        assert bases.msm(device, scalar_form="montgomery") == expected
+    device.array[:] = scalars.data
+    for asked in ({"window": 5}, {"path": "sorted"}, {"reduce": True}, {}):
+        assert bases.msm(device, **asked) == expected
+    assert bases.msm([device, device]) == [expected] * 2
+    assert bases.msm([device], own_bases=True) == [expected]
+
+
+def test_words_that_change_in_place_are_other_words(shim: Any) -> None:
+    shim()
+    bases, device, expected = device_bases()
+    words = device.__cuda_array_interface__
+    words["shape"], words["data"] = list(words["shape"]), list(words["data"])
+    for _ in range(3):
+        assert bases.msm(device) == expected
+    words["shape"][0] = 20
+    points, scalars, _ = inputs("bn254", 33)
+    assert bases.msm(device) == ms.curve("bn254").expected_sum(points[:20], scalars[:20])
+    words["shape"][0] = 34
+    with pytest.raises(LengthError):
+        bases.msm(device)
+    words["shape"] = (2, 33, 4)
+    for _ in range(3):
+        with pytest.raises(ShapeError, match=r"shape \(2, 33, 4\)"):
+            bases.msm(device)
+
+
+def test_a_bad_scalar_is_found_each_time(shim: Any) -> None:
+    shim()
+    bases, device, expected = device_bases()
+    good = device.array[7].copy()
+    for _ in range(3):
+        device.array[7] = np.uint64(2**64 - 1)
+        with pytest.raises(ScalarRangeError) as caught:
+            bases.msm(device)
+        assert caught.value.index == 7
+        assert bases.msm(device, reduce=True) != expected
+        device.array[7] = good
+        assert bases.msm(device) == expected
+
+
+def test_a_plan_that_went_is_made_again(shim: Any) -> None:
+    shim()
+    bases, device, expected = device_bases()
+    lane = compiled.kernels(ms.curve("bn254")).lane
+    for _ in range(3):
+        assert bases.msm(device) == expected
+        with lane.lock:
+            lane.release()
+    assert bases.msm(device) == expected
+
+
+def test_threads_share_bases_with_memory_of_their_own(shim: Any) -> None:
+    shim()
+    points, _, _ = inputs("bn254", 33)
+    curve, bases = ms.curve("bn254"), ms.Bases(points, backend="cuda")
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        scalars = curve.random_scalars(33 - seed, seed=seed)
+        device, expected = OnDevice(scalars.data), curve.expected_sum(points[: 33 - seed], scalars)
+        wrong.extend(seed for _ in range(8) if bases.msm(device) != expected)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
