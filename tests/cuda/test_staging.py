@@ -38,7 +38,7 @@ def arrays(*sizes: int) -> list[Any]:
     ],
 )
 def test_pieces_cover_every_byte_once(small: None, rows: int, low: int, high: int, stride: int) -> None:
-    pieces = cut(Piece(64, 3, rows, low, high), stride)
+    pieces = cut(Piece(64, 3, rows, low, high), stride, rows * high)
     found = [
         (piece.first + k, byte, piece.target + k * stride + byte - piece.low)
         for piece in pieces
@@ -48,6 +48,13 @@ def test_pieces_cover_every_byte_once(small: None, rows: int, low: int, high: in
     assert found == [(3 + k, byte, 64 + k * stride + byte - low) for k in range(rows) for byte in range(low, high)]
     assert pieces
     assert all((piece.rows - 1) * stride + piece.high - piece.low <= PIECE for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    ("total", "pieces"), [(1, 1), (1 << 20, 1), (3 << 20, 3), (8 << 20, 8), (20 << 20, 8), (128 << 20, 32)]
+)
+def test_a_call_is_sent_in_some_pieces_that_are_neither_tiny_nor_large(total: int, pieces: int) -> None:
+    assert len(cut(Piece(0, 0, 1, 0, total), 0, total)) == pieces
 
 
 @pytest.mark.parametrize("eager", [False, True])
@@ -62,7 +69,7 @@ def test_what_is_carried_arrives(small: None, sizes: tuple[int, ...], stride: in
     for call in range(3):  # slots are used again
         rows, room = arrays(*(max(0, size - call) for size in sizes)), max(sizes) * len(sizes) + 16
         target = runtime.allocate(room)
-        pieces = cut(Piece(target, 0, len(rows), 0, max(sizes)), stride)
+        pieces = cut(Piece(target, 0, len(rows), 0, max(sizes)), stride, sum(sizes))
         sent: list[int] = []
         way.carry(rows, pieces, stride, stream, sent.append)
         assert sent == list(range(len(pieces)))
@@ -80,7 +87,7 @@ def test_what_is_raised_on_the_way_ends_it_and_the_next_call_is_right(small: Non
     stream, way = runtime.stream(), Staging(runtime)
     (row,) = arrays(12_345)
     target = runtime.allocate(row.size)
-    pieces = cut(Piece(target, 0, 1, 0, row.size), 0)
+    pieces = cut(Piece(target, 0, 1, 0, row.size), 0, row.size)
     sent: list[int] = []
 
     def interrupted(k: int) -> None:

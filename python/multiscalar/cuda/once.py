@@ -225,7 +225,7 @@ class _Call:
         ends: dict[int, Arrival] = {}  # by the last piece
         for arrival in part.arrivals:
             low, size = arrival.first * points.item_bytes, arrival.terms * points.item_bytes
-            pieces += cut(Piece(arrival.target, 0, 1, low, low + size), 0)
+            pieces += cut(Piece(arrival.target, 0, 1, low, low + size), 0, points.size)
             ends[len(pieces) - 1] = arrival
 
         def sent(last: int) -> None:

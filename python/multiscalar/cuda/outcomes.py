@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from .. import reference
 from ..arrays import ScalarArray, unreduced
@@ -18,6 +19,8 @@ from .lane import STATUS_BYTES
 from .result import decode, first_bad
 from .running import Task
 from .work import Vector
+
+_outcome = partial(tuple.__new__, Outcome)  # a third of the time that `Outcome` takes: a batch makes many
 
 
 def answered(
@@ -57,9 +60,9 @@ def answered(
 
     run = Later(tell)
     if not vectors.uneven:
-        return [Outcome(x, y, not (x or y), run) for x, y in sums]
+        return [_outcome((x, y, not (x or y), run)) for x, y in sums]
     runs = {n: changed(run, n=n) for n in set(counts)}
-    return [Outcome(x, y, not (x or y), runs[n]) for (x, y), n in zip(sums, counts, strict=True)]
+    return [_outcome((x, y, not (x or y), runs[n])) for (x, y), n in zip(sums, counts, strict=True)]
 
 
 def total(curve: Curve, parts: Sequence[Outcome]) -> Outcome:

@@ -115,7 +115,7 @@ def _arrive(kernels: Kernels, vectors: Vectors, planned: Planned, stream: Any) -
         return vectors.size
 
     if plan.pieces is None:
-        cuts = [cut(piece, stride) for piece in _pieces(vectors, planned)]
+        cuts = [cut(piece, stride, vectors.size) for piece in _pieces(vectors, planned)]
         plan.pieces = (
             list(chain.from_iterable(cuts)),
             {last - 1: k for k, last in enumerate(accumulate(map(len, cuts)))},

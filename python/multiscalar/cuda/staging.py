@@ -26,7 +26,9 @@ IN_PLACE_BYTES: Final = 256 << 10  # up to here a kernel reads the host's memory
 POINTS_AT_ONCE_BYTES: Final = 1 << 20  # points of one sum that the host copies while the scalars are sorted
 SLOT_BYTES: Final = 16 << 20  # long enough on the link for the other one to be begun
 SLOTS: Final = 2
-PIECE_BYTES: Final = 4 << 20  # sent at once: enough for the link's full rate
+PIECE_BYTES: Final = 4 << 20  # sent at once, at most: enough for the link's full rate
+PIECES: Final = 8  # of what is less than so many of these: the last piece is on its way when nothing is left to copy
+LEAST_PIECE_BYTES: Final = 1 << 20  # sending one takes the host some microseconds
 PIN_MATTERS: Final = 256 << 10  # below this asking costs as much as staging
 BELIEVED_CALLS: Final = 100  # that memory is pageable, before the driver is asked again
 MOST_BELIEVED: Final = 256  # addresses
@@ -49,16 +51,22 @@ class Coming(NamedTuple):
     copy: _core.Ahead
 
 
-def cut(piece: Piece, stride: int) -> list[Piece]:
-    """The same in pieces that are not too large; `stride` bytes are from row to row."""
+def cut(piece: Piece, stride: int, total: int) -> list[Piece]:
+    """The same in pieces for a call that sends `total` bytes; `stride` bytes are from row to row."""
+    return _cut(piece, stride, min(PIECE_BYTES, max(LEAST_PIECE_BYTES, total // PIECES)))
+
+
+def _cut(piece: Piece, stride: int, size: int) -> list[Piece]:
+    """Pieces of at most `size` bytes."""
     target, first, rows, low, high = piece
-    if rows > 1 and stride > PIECE_BYTES:
-        return [one for k in range(rows) for one in cut(Piece(target + k * stride, first + k, 1, low, high), stride)]
+    if rows > 1 and stride > size:
+        ones = (Piece(target + k * stride, first + k, 1, low, high) for k in range(rows))
+        return [part for one in ones for part in _cut(one, stride, size)]
     if rows > 1:
-        most = PIECE_BYTES // stride
+        most = size // stride
         return [Piece(target + k * stride, first + k, min(most, rows - k), low, high) for k in range(0, rows, most)]
-    ends = range(low, max(high, low + 1), PIECE_BYTES)
-    return [Piece(target + start - low, first, 1, start, min(high, start + PIECE_BYTES)) for start in ends]
+    starts = range(low, max(high, low + 1), size)
+    return [Piece(target + start - low, first, 1, start, min(high, start + size)) for start in starts]
 
 
 class Staging:

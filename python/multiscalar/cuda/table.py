@@ -116,7 +116,7 @@ class Table:
             if pinned:
                 runtime.copy_in(target, address(part.array), part.size, lane.copies)
             else:
-                lane.staging.carry([part.array], cut(Piece(target, 0, 1, 0, part.size), 0), 0, lane.copies)
+                lane.staging.carry([part.array], cut(Piece(target, 0, 1, 0, part.size), 0, part.size), 0, lane.copies)
             runtime.record(arrived[turn], lane.copies)
             runtime.wait(lane.stream, arrived[turn])
             self._convert(lane, {**places, "points": target}, first, part, wanted)
