@@ -9,6 +9,7 @@ import gc
 import os
 import pickle
 import threading
+import time
 import weakref
 from itertools import count
 from typing import Any
@@ -17,13 +18,13 @@ import multiscalar as ms
 import numpy as np
 import pytest
 from multiscalar.cuda import bases as cuda_bases
-from multiscalar.cuda import compiled, plan
+from multiscalar.cuda import compiled, plan, stage
 from multiscalar.engine import vectors
 from multiscalar.errors import LengthError, MultiscalarError, ScalarRangeError, ShapeError
 
 from tests.children import in_child
 from tests.cuda.test_backend import inputs
-from tests.cuda.test_host_inputs import OnDevice
+from tests.cuda.test_host_inputs import OnDevice, per_call
 
 
 class Readings:
@@ -85,28 +86,47 @@ def test_a_run_keeps_its_own_times_when_its_plan_runs_again(readings: Readings) 
         assert run.wall_ns > 0
 
 
-@pytest.mark.parametrize("where", ["digits", "finish"])
+@pytest.mark.parametrize("kind", ["device", "host", "turns"])
+def test_runs_that_nobody_has_asked_yet_all_keep_their_times(shim: Any, kind: str) -> None:
+    shim()  # whose clocks refuse, as a device's do, when an event is under way
+    bases, device, expected = device_bases()
+    other = OnDevice(device.array.copy())
+    scalars = {"device": [device], "host": [device.array], "turns": [device, device, device, other]}[kind]
+    begun = time.perf_counter_ns()
+    results = [bases.msm(scalars[k % len(scalars)]) for k in range(12)]
+    spent_ns = time.perf_counter_ns() - begun
+    assert all(result == expected for result in results)
+    runs = [result.run for result in results]
+    assert sum(sum(run.phases_ns.values()) for run in runs) <= spent_ns
+    assert all(sum(run.phases_ns.values()) <= run.wall_ns for run in runs)
+    assert len({tuple(run.phases_ns.values()) for run in runs}) == len(runs), "each its own"
+
+
+@pytest.mark.parametrize(("owner", "step"), [(plan.Plan, "digits"), (plan.Plan, "finish"), (stage.Stage, "run")])
 def test_a_call_that_breaks_off_changes_no_times(
-    readings: Readings, monkeypatch: pytest.MonkeyPatch, where: str
+    readings: Readings, monkeypatch: pytest.MonkeyPatch, owner: type, step: str
 ) -> None:
     bases, device, expected = device_bases()
-    bases.msm(device)
-    first, since = bases.msm(device), len(readings.log)
+    scalars: Any = device if owner is stage.Stage else device.array  # which is on the host: no run is one graph
+    for _ in range(4):
+        bases.msm(scalars)
+    first, since = bases.msm(scalars), len(readings.log)
     with monkeypatch.context() as broken:
 
         def interrupt(*_: object) -> None:
             raise KeyboardInterrupt
 
-        broken.setattr(plan.Plan, where, interrupt)
-        for _ in range(3):
+        broken.setattr(owner, step, interrupt)
+        for made in (0, 1, 1):
             with pytest.raises(KeyboardInterrupt):
-                bases.msm(device)
-    assert bases.msm(device) == expected
+                bases.msm(scalars)
+            assert readings.made == made, "after one that broke off the times are read before anything else"
+    assert bases.msm(scalars) == expected
     assert spent(first) == {1}
     assert readings.made == 1
     log = readings.log[since:]
     begun = next(event for what, event in log if what == "read")
-    assert log.index(("read", begun)) < log.index(("recorded", begun)), "read before its event is used again"
+    assert ("recorded", begun) not in log[: log.index(("read", begun))], "read before its event is used again"
 
 
 def test_a_plan_that_goes_leaves_the_times(readings: Readings) -> None:
@@ -191,6 +211,32 @@ def test_a_result_keeps_nothing_of_its_call(shim: Any) -> None:
 
 
 # --- device memory that comes again -------------------------------------------------------------
+
+
+def test_a_run_over_memory_that_comes_again_is_one_graph(shim: Any) -> None:
+    runtime = shim()
+    bases, device, expected = device_bases()
+    scalars, bounds = device.array, {"stream": None}
+    device.__cuda_array_interface__ |= bounds
+    for _ in range(3):
+        assert bases.msm(device) == expected
+    assert per_call(runtime, lambda: bases.msm(device)) == {"replay": 1}
+    assert per_call(runtime, lambda: bases.msm(scalars)) == {"record": 1, "launch": 1, "replay": 1}
+    other = OnDevice(scalars.copy())
+    other.__cuda_array_interface__ |= bounds
+    turns = [device, other]
+    assert per_call(runtime, lambda: [bases.msm(one) for one in turns]) == {"record": 2, "launch": 2, "replay": 2}
+    for one in (other, other, other, device, other, other, other, device, device, device):
+        assert bases.msm(one) == expected
+    assert per_call(runtime, lambda: bases.msm(device)) == {"replay": 1}
+
+
+def test_it_waits_for_the_stream_that_wrote_the_memory(shim: Any) -> None:
+    runtime = shim()
+    bases, device, expected = device_bases()
+    for _ in range(4):
+        assert bases.msm(device) == expected
+    assert per_call(runtime, lambda: bases.msm(device)) == {"record": 1, "wait": 1, "replay": 1}
 
 
 def test_memory_that_comes_again_is_described_once(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from .lane import Planned
 from .layout import lay_out
 from .outcomes import answered, nothing, total
 from .overlap import first_part
-from .running import Source, Task, break_off, source_of, start
+from .running import Source, Task, break_off, run, source_of
 from .shape import Shape, Tuning, divide_up
 from .table import Table
 from .tune import fewer_sets, tune
@@ -204,6 +204,5 @@ class DeviceBases:
 
     def _submit(self, work: Work, source: Source, planned: Planned) -> Task:
         """Everything of one piece of work, up to its answer on the host."""
-        copied = start(self._kernels, work, source, planned, self._lane.stream)
-        planned.plan.finish(self._lane.stream)
+        copied = run(self._kernels, work, source, planned, self._lane.stream)
         return Task(work, planned, copied, planned.plan.times())

@@ -2,10 +2,10 @@
 
 The digits come first, launched by themselves: they read the scalars wherever these are in this call, whole or chunk
 by chunk as they arrive, and while they run the rest is submitted, which is one stage (`stage`), a graph from the second
-run on, so that a repeated call decides nothing. Where points come with the call it is two: sorting needs no points and
-goes on while they arrive. The last kernel writes the answer into the host's memory. The times of phases (copy, digits,
-sort, accumulate, reduce, combine) in `result.run` are the device's own, read from its events when somebody asks, or
-when the plan runs again.
+run on, so that a repeated call decides nothing; over scalars that lie where they lay before, all of it is one graph
+(`whole`). Where points come with the call it is two: sorting needs no points and goes on while they arrive. The last
+kernel writes the answer into the host's memory. The times of phases (copy, digits, sort, accumulate, reduce, combine)
+in `result.run` are the device's own, read from its events when somebody asks, or when the plan runs again.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from .runtime import Address, Module, Runtime
 from .stage import Phase, Stage
 from .staging import Piece
 from .steps import Launch, Layout, Ref, Step
+from .whole import Whole
 
 
 class Answer(NamedTuple):
@@ -42,22 +43,22 @@ renewed(sys.modules[__name__], "_reading")
 
 
 class Times:
-    """Nanoseconds by phase of the run of a plan that began with the event `begun`: call it. They are read once, by
-    whoever asks first: somebody who holds the result, in any thread, or the plan before its events are used again.
+    """Nanoseconds by phase of the run of a plan that passed these events: call it. They are read once, by whoever asks
+    first: somebody who holds the result, in any thread, or the plan before its events are used again.
     """
 
-    __slots__ = ("__weakref__", "_begun", "_plan", "_spent")
+    __slots__ = ("__weakref__", "_marks", "_plan", "_spent")
 
-    def __init__(self, plan: Plan, begun: Any) -> None:
+    def __init__(self, plan: Plan, marks: Sequence[Any]) -> None:
         self._plan: Plan | None = plan
-        self._begun = begun
+        self._marks = marks
         self._spent: dict[str, int] = {}
 
     def __call__(self) -> dict[str, int]:
         if self._plan is not None:
             with _reading:
                 if self._plan is not None:
-                    self._spent, self._plan = self._plan.phases_ns(self._begun), None
+                    self._spent, self._plan = self._plan.phases_ns(self._marks), None
         return self._spent
 
 
@@ -76,7 +77,8 @@ def _read_all() -> None:
 class Plan:
     """One layout at fixed addresses. Belongs to one lane; calls on it must not overlap.
 
-    One call is `begin`, then `digits()` or all `chunk(k)`, for a plan made `apart` then `sort`, and `finish`.
+    One call is `begin`, then `digits()` or all `chunk(k)`, for a plan made `apart` then `sort`, and `finish`; or it is
+    `again`, where `comes_again` says so.
     """
 
     def __init__(
@@ -102,6 +104,8 @@ class Plan:
         stages = [phases[:1], phases[1:]] if apart else [phases]
         assert not apart or not any(map(_reads_points, phases[0].steps)), "sorting comes first"
         self._stages = [Stage(runtime, module, stage, address) for stage in stages]
+        whole = [Phase("digits", list(head)), *phases]
+        self._whole = Whole(lambda place: Stage(runtime, module, whole, _moved(address, place), runs=1))
         self._names = ["digits", *(phase.name for phase in stages[0])]
         for stage in stages[1:]:
             self._names += ["copy", *(phase.name for phase in stage)]
@@ -111,6 +115,7 @@ class Plan:
         with _reading:
             _plans.add(self)
         self._marks = [mark for stage in self._stages for mark in stage.marks]
+        self._passed: Sequence[Any] = ()  # the events of this run
         self.arrived = [runtime.event() for _ in chunks]  # one a chunk: its scalars are on the device
         # In which pieces pageable scalars come, and the chunks by their last pieces: kept by whoever asked first.
         self.pieces: tuple[list[Piece], dict[int, int]] | None = None
@@ -121,7 +126,23 @@ class Plan:
             self.read_times()
         self._broken = True  # until it is finished
         self._begun, self._begun_before = self._begun_before, self._begun
+        self._passed = (self._begun, *self._marks)
         self._runtime.record(self._begun, stream)
+
+    def comes_again(self, scalars: int) -> bool:
+        """Whether scalars on the device lie where those of the last run lay. To be asked for each run over such."""
+        return self._whole.comes_again(scalars)
+
+    def again(self, stream: Any) -> None:
+        """All of a run over the scalars that `comes_again` was asked for."""
+        if self._broken:
+            self.read_times()
+        self._broken = True
+        stage = self._whole.stage()
+        stage.run(stream)
+        self._broken = False
+        self.read_times()  # of the run before, which passed other events, while this one is under way
+        self._passed = stage.marks
 
     def digits(self, stream: Any, scalars: int) -> None:
         """Make digits of scalars that are there, at this address in this call."""
@@ -158,7 +179,7 @@ class Plan:
 
     def times(self) -> Times:
         """The times of the run that is on its way; they can be read when it has ended."""
-        times = Times(self, self._begun)
+        times = Times(self, self._passed)
         self._times = ref(times)
         return times
 
@@ -168,15 +189,15 @@ class Plan:
         if times is not None:
             times()
 
-    def phases_ns(self, begun: Any) -> dict[str, int]:
-        """Device time by phase of the last run, which began with the event `begun` and must have ended.
+    def phases_ns(self, marks: Sequence[Any]) -> dict[str, int]:
+        """Device time by phase of the last run, which passed the events `marks` and must have ended.
 
         "copy" is what the device waited for scalars that come in chunks, digits of earlier chunks included, and for
         points that come with the call, with their conversion.
         """
         with self._runtime.current():
-            spans = self._runtime.elapsed_ns([begun, *self._marks])
-            (waited,) = self._runtime.elapsed_ns((begun, self.arrived[-1])) if self.arrived else (0,)
+            spans = self._runtime.elapsed_ns(marks)
+            (waited,) = self._runtime.elapsed_ns((marks[0], self.arrived[-1])) if self.arrived else (0,)
         times: dict[str, int] = {}
         for phase, spent in zip(self._names, spans, strict=True):
             times[phase] = times.get(phase, 0) + spent  # a word may stand for several phases
@@ -189,6 +210,7 @@ class Plan:
         """Give graphs and events back."""
         with contextlib.suppress(MultiscalarError):  # a device that is lost has no times to tell
             self.read_times()
+        self._whole.close()
         for stage in self._stages:
             stage.close()
         for mark in (self._begun, self._begun_before, *self.arrived):
@@ -203,6 +225,11 @@ def _cut(layout: Layout) -> tuple[list[Launch], list[Step]]:
     head = [step for step in steps[: reading[-1] + 1] if isinstance(step, Launch)]
     assert len(head) == reading[-1] + 1, "only launches precede the digits"
     return head, steps[reading[-1] + 1 :]
+
+
+def _moved(address: Address, scalars: int) -> Address:
+    """The same with scalars at another place."""
+    return lambda ref: scalars + ref.offset if ref.buffer == "scalars" else address(ref)
 
 
 def _reads_points(step: Step) -> bool:

@@ -58,14 +58,25 @@ def source_of(vectors: Vectors) -> Source:
     return Source(0, 0, rows=True)
 
 
+def run(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any) -> int:
+    """All of a plan on `stream`; returns the bytes that go to the device for it."""
+    plan = planned.plan
+    if source.pointer and not plan.layout.shape.lengths and plan.comes_again(source.pointer):
+        _follow(kernels, work.vectors, stream)
+        plan.again(stream)
+        return 0
+    copied = start(kernels, work, source, planned, stream)
+    plan.finish(stream)
+    return copied
+
+
 def start(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any) -> int:
     """Begin the plan on `stream` with the digits of all scalars; returns the bytes that go to the device for it."""
     lane, plan, vectors = kernels.lane, planned.plan, work.vectors
     copied = _send_lengths(kernels, vectors, planned, stream) if plan.layout.shape.lengths else 0
     plan.begin(stream)
     if not vectors.on_host:
-        for producer in set(vectors.producers):
-            lane.follow(producer, stream)
+        _follow(kernels, vectors, stream)
         if source.inbox:
             _gather(kernels, vectors, planned, stream)
         if source.rows:
@@ -79,6 +90,12 @@ def start(kernels: Kernels, work: Work, source: Source, planned: Planned, stream
         plan.digits(stream, lane.staging.small(vectors.owners, vectors.longest * vectors.item_bytes))
         copied += vectors.size
     return copied
+
+
+def _follow(kernels: Kernels, vectors: Vectors, stream: Any) -> None:
+    """What comes next on `stream` waits for the streams that wrote the vectors."""
+    for producer in set(vectors.producers):
+        kernels.lane.follow(producer, stream)
 
 
 def _send_lengths(kernels: Kernels, vectors: Vectors, planned: Planned, stream: Any) -> int:

@@ -33,11 +33,14 @@ class Phase(NamedTuple):
 class Stage:
     """Phases in order at fixed addresses; calls on it must not overlap."""
 
-    def __init__(self, runtime: Runtime, module: Module, phases: Sequence[Phase], address: Address) -> None:
+    def __init__(
+        self, runtime: Runtime, module: Module, phases: Sequence[Phase], address: Address, runs: int = 0
+    ) -> None:
+        """`runs` is how often its kernels have run already."""
         self.marks = [runtime.event() for _ in range(len(phases) + 1)]
         self._runtime = runtime
         self._graph: Any = None
-        self._runs = 0
+        self._runs = runs
         self._phases: list[list[_Submitted]] = []
         before: Step | None = None
         for phase in phases:

@@ -67,6 +67,9 @@ class Mark:
     last: Passage | None = None
 
 
+Graph = list[tuple[Stream, Work | Mark]]
+
+
 @cache
 def words_type(count: int) -> type[ctypes.Array[ctypes.c_uint64]]:
     """An array of so many words; made for each launch anew, it would be a cycle for the garbage collector."""
@@ -113,7 +116,7 @@ class ShimRuntime:
     log: dict[str, int] = field(default_factory=dict)
     _memory: dict[int, np.ndarray] = field(default_factory=dict)
     _pinned: list[np.ndarray] = field(default_factory=list)  # kept: other arrays must not come to lie where one was
-    _recording: list[tuple[Stream, Work]] | None = None
+    _recording: Graph | None = None
     _after: str = ""  # what the capture has last on its way
 
     def _note(self, what: str) -> None:
@@ -198,16 +201,11 @@ class ShimRuntime:
     def record(self, event: Mark, stream: Stream, in_graph: bool = False) -> None:
         if self._recording is not None:
             assert in_graph
-            self._recording.append((stream, lambda: self._pass(event, stream)))
+            self._recording.append((stream, event))
             return
         assert not in_graph
         event.last = Passage(stream)
         self.submit(stream, event.last.happen, "record")
-
-    @staticmethod
-    def _pass(event: Mark, stream: Stream) -> None:
-        event.last = Passage(stream)
-        event.last.happen()
 
     def wait(self, stream: Stream, event: Mark) -> None:
         assert self._recording is None
@@ -222,11 +220,14 @@ class ShimRuntime:
         stream.run()
 
     def elapsed_ns(self, marks: Sequence[Mark]) -> list[int]:
-        times = [mark.last.at_us for mark in marks if mark.last is not None]
-        assert len(times) == len(marks), "never recorded"
-        return [round(1000 * (stop - start)) for start, stop in pairwise(times)]  # None: not yet passed
+        last = [mark.last for mark in marks if mark.last is not None]
+        assert len(last) == len(marks), "never recorded"
+        times = [passage.at_us for passage in last if passage.at_us is not None]
+        if len(times) < len(last):
+            raise DeviceError("the GPU failed with CUDA_ERROR_NOT_READY in cuEventElapsedTime")
+        return [round(1000 * (stop - start)) for start, stop in pairwise(times)]
 
-    def capture(self, work: Callable[[Any], None], stream: Stream) -> list[tuple[Stream, Work]]:
+    def capture(self, work: Callable[[Any], None], stream: Stream) -> Graph:
         self._note("capture")
         self._after = ""
         self._recording = steps = []
@@ -236,12 +237,16 @@ class ShimRuntime:
             self._recording = None
         return steps
 
-    def replay(self, graph: list[tuple[Stream, Work]], stream: Stream) -> None:
+    def replay(self, graph: Graph, stream: Stream) -> None:
         self._note("replay")
         for _, step in graph:
-            stream.add(step)
+            if isinstance(step, Mark):
+                step.last = Passage(stream)  # from now on nobody can ask when it was passed before
+                stream.add(step.last.happen)
+            else:
+                stream.add(step)
 
-    def drop_graph(self, graph: list[tuple[Stream, Work]]) -> None:
+    def drop_graph(self, graph: Graph) -> None:
         graph.clear()
 
     def current(self) -> AbstractContextManager[None]:

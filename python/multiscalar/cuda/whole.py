@@ -1,0 +1,47 @@
+"""A whole run as one graph, for scalars on the device that lie where those of the run before lay.
+
+Launched by themselves, digits begin some microseconds sooner than a graph would, but the graph of the rest comes when
+they have ended, and later still where the host is slow. As one graph a run is one call of the driver. There are two,
+which take turns: each has events of its own, so that the times of a run can be read while the next one is under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from .stage import Stage
+
+TURNS: Final = 2
+
+
+class Whole:
+    """`make(scalars)` is the stage of a whole run over scalars at that address; it has to have run before in parts."""
+
+    def __init__(self, make: Callable[[int], Stage]) -> None:
+        self._make = make
+        self._last = 0  # where the scalars of the last run lay
+        self._stages: list[Stage] = []
+        self._place = 0  # that the stages were made for
+        self._turn = 0
+
+    def comes_again(self, scalars: int) -> bool:
+        """Whether the scalars of this run lie where those of the last one lay. To be asked for each run."""
+        again, self._last = scalars == self._last, scalars
+        return again
+
+    def stage(self) -> Stage:
+        """The stage of this run."""
+        if self._place != self._last:
+            self.close()
+            self._place = self._last
+        self._turn = (self._turn + 1) % TURNS
+        if len(self._stages) < TURNS:
+            self._turn = len(self._stages)
+            self._stages.append(self._make(self._place))
+        return self._stages[self._turn]
+
+    def close(self) -> None:
+        """Give graphs and events back."""
+        while self._stages:
+            self._stages.pop().close()
