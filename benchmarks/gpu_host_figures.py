@@ -180,7 +180,7 @@ def carried(bench: Bench, rows: int, size: int) -> Iterator[Fact]:
 
         def pieces() -> None:
             lane.staging.carry(
-                arrays, staging.cut(staging.Piece(target, 0, rows, 0, stride), stride), stride, lane.copies
+                arrays, staging.cut(staging.Piece(target, 0, rows, 0, stride), stride, size), stride, lane.copies
             )
 
         def in_turn() -> None:
