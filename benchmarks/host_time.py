@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class Watched:
         )
         self._status, self._slot = lane.STATUS_BYTES, lane.ANSWER_BYTES * (lane.ANSWERS - 1)
         self.digits = self.begun = self.ended = 0
-        wait, chunk, digits = lane.Lane.wait, plan.Plan.chunk, plan.Plan.digits
+        wait, chunk, digits, again = lane.Lane.wait, plan.Plan.chunk, plan.Plan.digits, plan.Plan.again
 
         def waited(lane: Any) -> None:
             self.begun = time.perf_counter_ns()
@@ -72,7 +73,8 @@ class Watched:
 
             return run
 
-        lane.Lane.wait, plan.Plan.chunk, plan.Plan.digits = waited, noted(chunk), noted(digits)  # type: ignore[method-assign]
+        lane.Lane.wait, plan.Plan.chunk = waited, noted(chunk)  # type: ignore[method-assign]
+        plan.Plan.digits, plan.Plan.again = noted(digits), noted(again)  # type: ignore[method-assign]
 
     def _fill(self, answers: Any) -> None:
         """Status words that name nothing bad, then sums."""
@@ -93,7 +95,7 @@ class Watched:
         return np.array(rows) / 1e3
 
 
-CALLS = ("single device", "single host", "batch device", "batch host", "batch short", "one-shot")
+CALLS = ("device again", "single device", "single host", "batch device", "batch host", "batch short", "one-shot")
 
 
 def calls(curve: ms.Curve) -> Iterator[Callable[[], Any]]:
@@ -104,7 +106,9 @@ def calls(curve: ms.Curve) -> Iterator[Callable[[], Any]]:
     host = [curve.random_scalars(N, seed=k).data for k in range(BATCH)]
     short = [vector[:SHORT].copy() for vector in host]
     device, points = [OnDevice(vector) for vector in host], curve.known_points(N, seed=1).data
+    turns = cycle(device)
     yield lambda: bases.msm(device[0])
+    yield lambda: bases.msm(next(turns))
     yield lambda: bases.msm(host[0])
     yield lambda: bases.msm(device)
     yield lambda: bases.msm(host)

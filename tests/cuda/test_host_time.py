@@ -23,7 +23,7 @@ def test_every_kind_of_call_has_a_line() -> None:
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line["call"] for line in lines] == [
-        "single device", "single host", "batch device", "batch host", "batch short", "one-shot",
+        "device again", "single device", "single host", "batch device", "batch host", "batch short", "one-shot",
     ]  # fmt: skip
     for line in lines:
         assert 0 < line["digits"] <= line["before"], line
