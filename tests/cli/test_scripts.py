@@ -86,7 +86,7 @@ def test_a_record_of_something_else_is_a_line(tmp_path: Path) -> None:
         ("benchmarks/gpu_figures.py --only nosuch", "no figure is called nosuch; there are host time"),
         ("benchmarks/gpu_figures.py --curves ed25519", "no curve is called 'ed25519'"),
         ("benchmarks/gpu_figures.py --largest many", "'many' is not a size"),
-        ("benchmarks/host_time.py --only nosuch", "no call is called nosuch; there are single device"),
+        ("benchmarks/host_time.py --only nosuch", "no call is called nosuch; there are device again"),
         ("benchmarks/api.py nosuch", "no figure is called nosuch; there are import"),
         ("benchmarks/peers.py --record none.jsonl --curves bn254,ed25519", "no curve is called 'ed25519'"),
         ("benchmarks/lab.py overhead --record .", "cannot write the record"),
