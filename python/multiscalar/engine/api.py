@@ -20,6 +20,7 @@ from ..point import Point
 from ..settings import setting
 from . import operands, options
 from .backend import Backend, MsmOptions, Prepared, Request
+from .oneshot import Meaning, Meanings, lasts
 from .select import Selection, carry_out, points_of, select, strictly
 from .vectors import Recent, Vectors, lengths, longest_of, vector_operands
 
@@ -248,6 +249,14 @@ def msm(
 
     Errors: `multiscalar.errors`. Variable time: not for secret scalars that an observer could time.
     """
+    words = (
+        curve, form, scalar_form, check, assume_subgroup, reduce, own_bases, backend, threads, isa, window, path,
+        endomorphism, stop, devices,
+    )  # fmt: skip
+    meaning = _meanings.find(words)
+    known = None if meaning is None else meaning.operands(points, scalars)
+    if meaning is not None and known is not None:
+        return _sum(meaning.curve, *known, meaning.options, meaning.selection)
     handle = operands.curve_of(curve, points, scalars)
     placed = operands.points_operand(points, handle, form=form, check=check, assume_subgroup=assume_subgroup)
     batch = operands.vectors_of(scalars)
@@ -262,30 +271,36 @@ def msm(
         options.of_bases(threads=threads, isa=isa, devices=devices), True, window=window, path=path, reduce=reduce,
         own_bases=own_bases, endomorphism=endomorphism, stop=stop,
     )  # fmt: skip
-    return _once(handle, placed, vector, backend, wanted)
+    n = len(vector)
+    if own_bases:
+        operands.fit_own(len(placed), [n])
+    operands.fit(len(placed), n)
+    if n < len(placed):
+        placed = _prefix(placed, n)
+    selection = select(backend, lambda: _request(handle, vector, wanted), (placed, vector))
+    if selection.named:
+        options.honoured(selection.backend, devices=wanted.devices, endomorphism=wanted.endomorphism)
+    if lasts(points, scalars, wanted, selection) and isinstance(placed, PointArray) and isinstance(vector, ScalarArray):
+        kept = Meaning(handle, placed.form, placed.pending, assume_subgroup, vector.form, wanted, selection)
+        _meanings.keep(words, kept)
+    return _sum(handle, placed, vector, wanted, selection)
 
 
-def _once(
+_meanings = Meanings()
+
+
+def _request(curve: Curve, scalars: operands.ScalarOperand, wanted: MsmOptions) -> Request:
+    return Request(curve.name, len(scalars), scalar_bits=_bits((scalars,)), threads=wanted.threads)
+
+
+def _sum(
     curve: Curve,
     points: operands.PointOperand,
     scalars: operands.ScalarOperand,
-    backend: str | None,
     wanted: MsmOptions,
+    selection: Selection,
 ) -> Point:
     """One sum over points that are used for nothing else."""
-    n = len(scalars)
-    if wanted.own_bases:
-        operands.fit_own(len(points), [n])
-    operands.fit(len(points), n)
-    if n < len(points):
-        points = _prefix(points, n)
-
-    def request() -> Request:
-        return Request(curve.name, n, scalar_bits=_bits((scalars,)), threads=wanted.threads)
-
-    selection = select(backend, request, (points, scalars))
-    if selection.named and (wanted.devices is not None or wanted.endomorphism is not None):
-        options.honoured(selection.backend, devices=wanted.devices, endomorphism=wanted.endomorphism)
     outcome, fallback = carry_out(selection, lambda chosen: chosen.msm(points, scalars, wanted))
     return points_of([outcome], curve, selection, fallback)[0]
 
