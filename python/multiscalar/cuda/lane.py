@@ -211,6 +211,7 @@ class Lane:
     def abandon(self) -> None:
         """After a call that broke off: nothing of it is under way any more, and the next one starts clean."""
         self._unsettled = True
+        self.staging.abandon()
         with contextlib.suppress(MultiscalarError):
             self._finish_all()
             self.mark_status()

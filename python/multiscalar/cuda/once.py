@@ -36,7 +36,7 @@ from .result import first_bad
 from .running import Source, Task, break_off, source_of, start
 from .runtime import Bound
 from .shape import Shape, divide_up
-from .staging import POINTS_AT_ONCE_BYTES, Piece, cut
+from .staging import POINTS_AT_ONCE_BYTES, Coming, Piece, cut
 from .steps import Launch, Layout
 from .table import left_to_check, off_curve
 from .tune import fewer_sets, tune
@@ -62,6 +62,13 @@ class Way(NamedTuple):
     link: float = 0.0
     slot: bool = False
     place: int = 0
+
+
+class Begun(NamedTuple):
+    """What helpers copy for a call already."""
+
+    scalars: Coming | None
+    points: Coming
 
 
 class Part(NamedTuple):
@@ -148,6 +155,7 @@ class _Call:
             started = time.perf_counter_ns()
             source, way, table = source_of(scalars), self._way(points), 0
             try:
+                coming = self._begun(points, scalars, source) if way.slot else None
                 course = self._course(points, scalars, source, way)
                 table = course.table_bytes
                 if points.data is None:
@@ -155,7 +163,7 @@ class _Call:
                 if course.in_turns:
                     self._kernels.runtime.record(course.begun, lane.stream)
                     self._kernels.runtime.wait(lane.beside, course.begun)
-                tasks = [self._submit(part, points, scalars, source, way) for part in course.parts]
+                tasks = [self._submit(part, points, scalars, source, way, coming) for part in course.parts]
                 if course.in_turns:
                     self._kernels.runtime.synchronize(lane.beside)
                 lane.wait()
@@ -185,7 +193,14 @@ class _Call:
             return Way(place=place) if place else Way(slot=True)
         return Way(LINK_BYTES_PER_US if staging.is_pinned(points.data) else RING_BYTES_PER_US)
 
-    def _submit(self, part: Part, points: Operand, scalars: Vectors, source: Source, way: Way) -> Task:
+    def _begun(self, points: Operand, scalars: Vectors, source: Source) -> Begun:
+        """Scalars and points that helpers begin to copy while the plan is looked for: what is needed first is first."""
+        staging, in_place = self._lane.staging, scalars.on_host and not source.inbox
+        return Begun(staging.scalars(scalars.owners[0]) if in_place else None, staging.points(points.array))
+
+    def _submit(
+        self, part: Part, points: Operand, scalars: Vectors, source: Source, way: Way, coming: Begun | None
+    ) -> Task:
         """Everything of one part, up to its answer on the host."""
         lane, runtime = self._lane, self._kernels.runtime
         stream = lane.beside if part.turn else lane.stream
@@ -194,13 +209,12 @@ class _Call:
             if source.pointer:
                 source = source._replace(pointer=scalars.pointers[0])
         work = Work(scalars, part.first, False, ALONE, part.first)
-        coming = lane.staging.points(points.array) if way.slot else None
-        copied = start(self._kernels, work, source, part.planned, stream)
+        copied = start(self._kernels, work, source, part.planned, stream, coming.scalars if coming else None)
         part.planned.plan.sort(stream)
         if coming is not None:
             (arrival,) = part.arrivals
-            coming.copy.finish()
-            runtime.copy_in(arrival.target, coming.address, points.size, lane.copies)
+            coming.points.copy.finish()
+            runtime.copy_in(arrival.target, coming.points.address, points.size, lane.copies)
             arrival.convert(lane.copies)  # beside the sort
             runtime.record(arrival.arrived, lane.copies)
             runtime.wait(stream, arrival.arrived)

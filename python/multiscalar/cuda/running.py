@@ -19,7 +19,7 @@ from .compiled import Kernels
 from .lane import Planned
 from .operand import ALIGNMENT, address
 from .plan import Times
-from .staging import IN_PLACE_BYTES, Piece, cut
+from .staging import IN_PLACE_BYTES, Coming, Piece, cut
 from .work import Work
 
 
@@ -70,7 +70,9 @@ def run(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: 
     return copied
 
 
-def start(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any) -> int:
+def start(
+    kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any, coming: Coming | None = None
+) -> int:
     """Begin the plan on `stream` with the digits of all scalars; returns the bytes that go to the device for it."""
     lane, plan, vectors = kernels.lane, planned.plan, work.vectors
     copied = _send_lengths(kernels, vectors, planned, stream) if plan.layout.shape.lengths else 0
@@ -86,6 +88,10 @@ def start(kernels: Kernels, work: Work, source: Source, planned: Planned, stream
         plan.digits(stream, scalars)
     elif source.inbox:
         copied += _arrive(kernels, vectors, planned, stream)
+    elif coming is not None:
+        coming.copy.finish()
+        plan.digits(stream, coming.address)
+        copied += vectors.size
     else:
         plan.digits(stream, lane.staging.small(vectors.owners, vectors.longest * vectors.item_bytes))
         copied += vectors.size

@@ -23,6 +23,7 @@ from .operand import ALIGNMENT, Array, address
 from .runtime import Bytes, Runtime
 
 IN_PLACE_BYTES: Final = 256 << 10  # up to here a kernel reads the host's memory sooner than a copy would end
+HELPED_BYTES: Final = 256 << 10  # one copy of so much is begun by a helper, while the caller looks for its plan
 POINTS_AT_ONCE_BYTES: Final = 1 << 20  # points of one sum that the host copies while the scalars are sorted
 SLOT_BYTES: Final = 16 << 20  # long enough on the link for the other one to be begun
 SLOTS: Final = 2
@@ -82,6 +83,7 @@ class Staging:
         self._rows: Bytes | None = None
         self._slots: list[tuple[Bytes, int, Any]] = []  # with their addresses, and the event that one is free again
         self._turn = 0
+        self._coming: list[_core.Ahead] = []  # copies of a call that were begun
         self._pageable: dict[int, int] = {}  # by address, how often it is believed yet
 
     def small(self, rows: list[Array], stride: int) -> int:
@@ -89,17 +91,33 @@ class Staging:
 
         Good until the next call of this method; the device reads it meanwhile.
         """
-        if self._small is None:
-            self._small = self._runtime.pinned(IN_PLACE_BYTES)
-            self._small_address = address(self._small)
+        small = self._small_slot()
         if len(rows) > 1:
-            _core.gather(self._small, rows, stride, 1)
+            _core.gather(small, rows, stride, 1)
             return self._small_address
         place = self.as_it_lies(rows[0])
         if not place:
             place = self._small_address
             ctypes.memmove(place, address(rows[0]), rows[0].nbytes)
         return place
+
+    def scalars(self, source: Array) -> Coming | None:
+        """One array on its way to where `small` would put it, if that takes others less time than the caller."""
+        if source.nbytes < HELPED_BYTES or self.as_it_lies(source):
+            return None
+        small = self._small_slot()
+        return self._begun(self._small_address, small, source)
+
+    def _begun(self, place: int, slot: Bytes, source: Array) -> Coming:
+        copy = _core.ahead(slot, source)
+        self._coming.append(copy)
+        return Coming(place, copy)
+
+    def _small_slot(self) -> Bytes:
+        if self._small is None:
+            self._small = self._runtime.pinned(IN_PLACE_BYTES)
+            self._small_address = address(self._small)
+        return self._small
 
     def as_it_lies(self, source: Array) -> int:
         """Its address, if that is page-locked memory where a kernel can read it, else 0."""
@@ -128,7 +146,7 @@ class Staging:
         if self._points is None:
             self._points = self._runtime.pinned(POINTS_AT_ONCE_BYTES)
             self._points_address = address(self._points)
-        return Coming(self._points_address, _core.ahead(self._points, source))
+        return self._begun(self._points_address, self._points, source)
 
     def lengths(self, values: NDArray[np.uint32]) -> int:
         """The same for the lengths of the vectors of a batch."""
@@ -150,6 +168,13 @@ class Staging:
     def rewind(self) -> None:
         """All of a call is on its way: the next one begins with the slot that is in the caches."""
         self._turn = 0
+        self._coming.clear()
+
+    def abandon(self) -> None:
+        """After a call that broke off: nobody writes to a slot any more, whoever still holds what was begun."""
+        while self._coming:
+            self._coming[-1].finish()
+            self._coming.pop()
 
     def is_pinned(self, source: Array) -> bool:
         """Whether the device can fetch this array as it lies; asked each time: a wrong no is dear for a large one."""
