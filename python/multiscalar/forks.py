@@ -21,10 +21,11 @@ def renewed(owner: Any, name: str) -> None:
     _owners[owner] = name
 
 
-def before(work: Callable[[], None]) -> None:
+def before(work: Callable[[], None]) -> Callable[[], None]:
     """`work` runs before each fork, in the thread that forks, while other threads go on."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=work)
+    return work
 
 
 def _renew() -> None:

@@ -134,3 +134,11 @@ def test_nobody_keeps_the_arrays() -> None:
     del points, scalars
     gc.collect()
     assert [one() for one in gone] == [None, None]
+
+
+@pytest.mark.parametrize("asked", [{"reduce": 0}, {"own_bases": 0}, {"window": np.arange(3)}, {"stop": np.arange(2)}])
+def test_what_equals_nothing_is_not_nothing(asked: dict[str, Any]) -> None:
+    curve = ms.curve("bn254")
+    points, scalars = curve.known_points(3), curve.random_scalars(3)
+    with pytest.raises(OptionError):
+        ms.Bases(points, backend="cpu").msm(scalars, **asked)

@@ -137,6 +137,38 @@ def test_what_was_begun_for_a_call_that_broke_off_never_reaches_the_next_one(
     assert lane.staging._coming == [], "nobody's memory is kept"
 
 
+def test_points_of_a_call_that_broke_off_do_not_come_later(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever copies them may come late, and somebody may keep the traceback that refers to it all."""
+    shim()
+    curve = ms.curve("bn254")
+    points, others = curve.known_points(60, seed=1), curve.known_points(60, seed=2)
+    scalars = curve.random_scalars(60, seed=3)
+    ended: list[bool] = []
+
+    class Late:
+        def __init__(self, target: Any, row: Any) -> None:
+            self.target, self.row, self.copied = target, row.view(np.uint8).reshape(-1), False
+            ended.append(False)
+            self.number = len(ended) - 1
+
+        def finish(self) -> None:
+            if not self.copied:
+                self.target[: self.row.size] = self.row
+            self.copied = ended[self.number] = True
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(staging._core, "ahead", Late)
+    with monkeypatch.context() as broken:
+        broken.setattr(Plan, "sort", interrupt)
+        with pytest.raises(KeyboardInterrupt) as kept:
+            ms.msm(others.data, scalars.data, curve=curve, backend="cuda")
+    assert ended == [True], "nothing of a call that broke off is under way"
+    assert ms.msm(points.data, scalars.data, curve=curve, backend="cuda") == curve.expected_sum(points, scalars)
+    del kept
+
+
 def test_a_small_call_from_page_locked_memory_is_read_as_it_lies(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(staging, "PIN_MATTERS", 1)
     runtime = shim()

@@ -210,6 +210,81 @@ def test_a_result_keeps_nothing_of_its_call(shim: Any) -> None:
     assert result.run.launches > 0
 
 
+def test_an_interrupt_while_the_times_of_the_run_before_are_read(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = shim()
+    bases, device, expected = device_bases()
+    kept = [bases.msm(device) for _ in range(4)]
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(runtime, "elapsed_ns", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            bases.msm(device)
+    kept += [bases.msm(device) for _ in range(4)]
+    assert all(result == expected for result in kept)
+    assert all(0 < sum(result.run.phases_ns.values()) <= result.run.wall_ns for result in kept)
+
+
+def test_an_interrupt_before_anything_is_submitted_changes_no_times(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shim()
+    bases, device, expected = device_bases()
+    other = OnDevice(device.array.copy())
+    kept = [bases.msm(device) for _ in range(3)]
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(plan.Plan, "begin", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            bases.msm(other)
+    kept.append(bases.msm(other))
+    assert all(result == expected for result in kept)
+    assert all(0 < sum(result.run.phases_ns.values()) <= result.run.wall_ns for result in kept)
+
+
+def test_a_run_under_way_is_not_asked_for_its_times(readings: Readings, monkeypatch: pytest.MonkeyPatch) -> None:
+    bases, device, _ = device_bases()
+    runtime = compiled.kernels(ms.curve("bn254")).runtime
+    bases.msm(device)
+    synchronize = runtime.synchronize
+
+    def forked(stream: Any) -> None:  # by another thread
+        plan._read_all()
+        synchronize(stream)
+
+    monkeypatch.setattr(runtime, "synchronize", forked)
+    assert spent(bases.msm(device)) == {1}
+
+
+def test_the_collector_waits_for_no_call(shim: Any) -> None:
+    shim()
+    points, _, _ = inputs("bn254", 33)
+    lane = compiled.kernels(ms.curve("bn254")).lane
+    bases = ms.Bases(points, backend="cuda")
+    held, ended = threading.Event(), threading.Event()
+
+    def call() -> None:
+        with lane.lock:
+            held.set()
+            assert ended.wait(10)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    held.wait(10)
+    free = lane.runtime.free_memory()
+    del bases
+    gc.collect()
+    ended.set()
+    thread.join()
+    assert lane.runtime.free_memory() == free, "kept until somebody may look after it"
+    with lane.lock:
+        lane.release()
+    assert lane.runtime.free_memory() > free
+
+
 # --- device memory that comes again -------------------------------------------------------------
 
 

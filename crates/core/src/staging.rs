@@ -8,7 +8,7 @@
 use std::convert::Infallible;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::msm::pool;
 
@@ -118,7 +118,7 @@ pub unsafe fn ahead(target: *mut u8, source: *const u8, size: usize) -> Ahead {
         // SAFETY: within `size`, and the caller promised the rest.
         unsafe { source.add(start).copy_to_nonoverlapping(target.add(start), count) };
     };
-    Ahead(pool::begin(helpers, size.div_ceil(BLOCK), Box::new(work)))
+    Ahead(pool::begin(helpers, size.div_ceil(BLOCK), Arc::new(work)))
 }
 
 impl Ahead {

@@ -109,10 +109,11 @@ class DeviceBases:
                 break_off(kernels, error, self._table.nbytes)
                 raise
             answers = [lane.read(task.planned.answer) for task in tasks]
+            times = [task.planned.plan.times() for task in tasks]
         outcomes: list[Outcome] = []
-        for task, answer in zip(tasks, answers, strict=True):
+        for task, answer, spent in zip(tasks, answers, times, strict=True):
             factor = task.planned.plan.layout.shape.factor
-            outcomes += answered(kernels, task, answer, task.times, options, started, factor, task.work.before)
+            outcomes += answered(kernels, task, answer, spent, options, started, factor, task.work.before)
             started = time.perf_counter_ns()
         return outcomes if len(tasks) == 1 else [total(self.curve, outcomes)]
 
@@ -205,4 +206,4 @@ class DeviceBases:
     def _submit(self, work: Work, source: Source, planned: Planned) -> Task:
         """Everything of one piece of work, up to its answer on the host."""
         copied = run(self._kernels, work, source, planned, self._lane.stream)
-        return Task(work, planned, copied, planned.plan.times())
+        return Task(work, planned, copied)

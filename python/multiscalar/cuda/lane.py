@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
@@ -82,6 +82,7 @@ class Lane:
         self._answer_size = 0
         self._follow_mark: Any = None
         self._spare: tuple[int, int] | None = None
+        self._given: deque[tuple[int, int]] = deque()  # back by `give`, and not yet seen to
         self._unsettled = False  # a call broke off, and what it left has not been seen to
 
     @property
@@ -221,6 +222,8 @@ class Lane:
         """Before a call: what an earlier one left, if even its `abandon` broke off, by a second Ctrl-C, say."""
         if self._unsettled:
             self.abandon()
+        if self._given:
+            self._take_back()
 
     def _finish_all(self) -> None:
         """Until no stream has anything to do."""
@@ -230,6 +233,7 @@ class Lane:
     def release(self) -> None:
         """Give all scratch and plans back."""
         self._drop_plans()
+        self._take_back()
         if self._spare is not None:
             (pointer, _), self._spare = self._spare, None
             self.runtime.free(pointer)
@@ -247,6 +251,7 @@ class Lane:
     def take(self, size: int) -> int:
         """Device memory for a table: the one that was given back last, if it is large enough, or fresh memory."""
         with self.lock:
+            self._take_back()
             if self._spare is not None and self._spare[1] == size:
                 (pointer, _), self._spare = self._spare, None
                 return pointer
@@ -259,13 +264,26 @@ class Lane:
             return self.runtime.allocate(size)
 
     def give(self, pointer: int, size: int) -> None:
-        """Take back what `take` gave. A table of this size is likely to be asked for again by the next call."""
-        with self.lock:
+        """Take back what `take` gave. Waits for nobody: the garbage collector calls this wherever it happens to run,
+        under any lock. Where a call is under way, the next one sees to it.
+        """
+        self._given.append((pointer, size))
+        if self.lock.acquire(blocking=False):
+            try:
+                self._take_back()
+            finally:
+                self.lock.release()
+
+    def _take_back(self) -> None:
+        """Keep or free what was given back. A table of this size is likely to be asked for again by the next call."""
+        while True:
+            try:
+                pointer, size = self._given.popleft()
+            except IndexError:  # asked, not looked at before: the collector may come between
+                return
             if size <= MAX_SPARE_BYTES:
-                if self._spare is not None:
-                    self.runtime.free(self._spare[0])
-                self._spare = (pointer, size)
-            else:
+                (pointer, size), self._spare = self._spare or (0, 0), (pointer, size)
+            if pointer:
                 self.runtime.free(pointer)
 
     # --- order ----------------------------------------------------------------------------------

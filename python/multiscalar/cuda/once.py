@@ -171,7 +171,7 @@ class _Call:
                 break_off(self._kernels, error, table)
                 raise
             answers = [lane.read(part.planned.answer) for part in course.parts]
-            times = _times(course, tasks)
+            times = _times(course)
         for part, answer in zip(course.parts, answers, strict=True):
             bad = first_bad(answer, 1)
             if bad is not None:
@@ -231,7 +231,7 @@ class _Call:
             self._carry(part, points, stream)
         part.planned.plan.finish(stream)
         copied += 0 if points.data is None else points.size
-        return Task(work, part.planned, copied, part.planned.plan.times())
+        return Task(work, part.planned, copied)
 
     def _carry(self, part: Part, points: Operand, stream: Any) -> None:
         """Pageable points of a part to where they are converted."""
@@ -349,13 +349,14 @@ class _Call:
         return Part(first, shape.n, planned, arrivals, None, turn)
 
 
-def _times(course: Course, tasks: list[Task]) -> Sequence[Callable[[], dict[str, int]]]:
+def _times(course: Course) -> Sequence[Callable[[], dict[str, int]]]:
     """Device time of each part by phase, for whoever asks. Parts that overlap are asked now: each gets its share of the
     time from first to last.
     """
+    times = [part.planned.plan.times() for part in course.parts]
     if not course.in_turns:
-        return [task.times for task in tasks]
-    spent = [task.times() for task in tasks]
+        return times
+    spent = [one() for one in times]
     whole = max(part.planned.plan.ended_ns(course.begun) for part in course.parts)
     share = min(1.0, whole / max(1, sum(sum(one.values()) for one in spent)))
     return [partial(dict, {name: int(share * ns) for name, ns in one.items()}) for one in spent]

@@ -38,7 +38,7 @@ def answered(
 
     Errors: `ScalarRangeError` for a scalar >= r, unless `options.reduce`.
     """
-    work, planned, copied, _ = task  # of which the run keeps nothing: it outlives them
+    work, planned, copied = task  # of which the run keeps nothing: it outlives them
     vectors, curve = work.vectors, kernels.curve
     counts = vectors.counts
     if not options.reduce:

@@ -18,7 +18,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 from weakref import WeakSet, ref
 
-from ..errors import MultiscalarError
+from ..errors import DeviceError, MultiscalarError
 from ..forks import before, renewed
 from .chunks import DIGITS, Chunk, narrowed
 from .runtime import Address, Module, Runtime
@@ -116,6 +116,7 @@ class Plan:
             _plans.add(self)
         self._marks = [mark for stage in self._stages for mark in stage.marks]
         self._passed: Sequence[Any] = ()  # the events of this run
+        self._scalars = 0  # where those of this run lie, if they lie in one stretch
         self.arrived = [runtime.event() for _ in chunks]  # one a chunk: its scalars are on the device
         # In which pieces pageable scalars come, and the chunks by their last pieces: kept by whoever asked first.
         self.pieces: tuple[list[Piece], dict[int, int]] | None = None
@@ -130,7 +131,7 @@ class Plan:
         self._runtime.record(self._begun, stream)
 
     def comes_again(self, scalars: int) -> bool:
-        """Whether scalars on the device lie where those of the last run lay. To be asked for each run over such."""
+        """Whether scalars on the device lie where those of the last run lay."""
         return self._whole.comes_again(scalars)
 
     def again(self, stream: Any) -> None:
@@ -140,15 +141,16 @@ class Plan:
         self._broken = True
         stage = self._whole.stage()
         stage.run(stream)
-        self._broken = False
         self.read_times()  # of the run before, which passed other events, while this one is under way
         self._passed = stage.marks
+        self._broken = False  # not sooner: the next run passes the events that were to be read
 
     def digits(self, stream: Any, scalars: int) -> None:
         """Make digits of scalars that are there, at this address in this call."""
         for bound in self._heads[0]:
             bound.move("scalars", scalars)
             bound(stream)
+        self._scalars = scalars
 
     def chunk(self, k: int, stream: Any) -> None:
         """Make the digits of chunk k once it has arrived."""
@@ -171,6 +173,7 @@ class Plan:
         if len(self._stages) == 1:
             self.read_times()  # while the device makes digits
         self._stages[-1].run(stream)
+        self._whole.ran(self._scalars)
         self._broken = False
 
     def ended_ns(self, since: Any) -> int:
@@ -178,7 +181,7 @@ class Plan:
         return self._runtime.elapsed_ns((since, self._marks[-1]))[0]
 
     def times(self) -> Times:
-        """The times of the run that is on its way; they can be read when it has ended."""
+        """The times of the last run, which must have ended."""
         times = Times(self, self._passed)
         self._times = ref(times)
         return times
@@ -195,6 +198,8 @@ class Plan:
         "copy" is what the device waited for scalars that come in chunks, digits of earlier chunks included, and for
         points that come with the call, with their conversion.
         """
+        if not self._marks:
+            raise DeviceError("the times of this run are lost: the device did not tell them before its plan went")
         with self._runtime.current():
             spans = self._runtime.elapsed_ns(marks)
             (waited,) = self._runtime.elapsed_ns((marks[0], self.arrived[-1])) if self.arrived else (0,)
@@ -208,14 +213,16 @@ class Plan:
 
     def close(self) -> None:
         """Give graphs and events back."""
-        with contextlib.suppress(MultiscalarError):  # a device that is lost has no times to tell
-            self.read_times()
+        with _reading:
+            with contextlib.suppress(MultiscalarError):  # a device that is lost has no times to tell
+                self.read_times()
+            self._marks = []  # from now on nobody asks for events that are gone
         self._whole.close()
         for stage in self._stages:
             stage.close()
         for mark in (self._begun, self._begun_before, *self.arrived):
             self._runtime.drop_event(mark)
-        self._marks, self.arrived = [], []
+        self.arrived = []
 
 
 def _cut(layout: Layout) -> tuple[list[Launch], list[Step]]:

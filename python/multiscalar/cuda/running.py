@@ -18,7 +18,6 @@ from ..errors import OutOfMemoryError
 from .compiled import Kernels
 from .lane import Planned
 from .operand import ALIGNMENT, address
-from .plan import Times
 from .staging import IN_PLACE_BYTES, Coming, Piece, cut
 from .work import Work
 
@@ -36,12 +35,11 @@ class Source(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A piece of work under way, the bytes that were copied for it, and who will know how long its phases took."""
+    """A piece of work under way, and the bytes that were copied for it."""
 
     work: Work
     planned: Planned
     copied: int
-    times: Times
 
 
 def source_of(vectors: Vectors) -> Source:

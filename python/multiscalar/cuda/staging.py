@@ -29,6 +29,7 @@ SLOT_BYTES: Final = 16 << 20  # long enough on the link for the other one to be 
 SLOTS: Final = 2
 PIECE_BYTES: Final = 4 << 20  # sent at once, at most: enough for the link's full rate
 PIECES: Final = 8  # of what is less than so many of these: the last piece is on its way when nothing is left to copy
+LINE_BYTES: Final = 64  # of a cache: what is written past it is best whole
 LEAST_PIECE_BYTES: Final = 1 << 20  # sending one takes the host some microseconds
 PIN_MATTERS: Final = 256 << 10  # below this asking costs as much as staging
 BELIEVED_CALLS: Final = 100  # that memory is pageable, before the driver is asked again
@@ -54,7 +55,7 @@ class Coming(NamedTuple):
 
 def cut(piece: Piece, stride: int, total: int) -> list[Piece]:
     """The same in pieces for a call that sends `total` bytes; `stride` bytes are from row to row."""
-    return _cut(piece, stride, min(PIECE_BYTES, max(LEAST_PIECE_BYTES, total // PIECES)))
+    return _cut(piece, stride, min(PIECE_BYTES, max(LEAST_PIECE_BYTES, total // PIECES // LINE_BYTES * LINE_BYTES)))
 
 
 def _cut(piece: Piece, stride: int, size: int) -> list[Piece]:

@@ -26,12 +26,15 @@ class Whole:
         self._turn = 0
 
     def comes_again(self, scalars: int) -> bool:
-        """Whether the scalars of this run lie where those of the last one lay. To be asked for each run."""
-        again, self._last = scalars == self._last, scalars
-        return again
+        """Whether the scalars of the last run lay here."""
+        return scalars == self._last
+
+    def ran(self, scalars: int) -> None:
+        """A run in parts is on its way, over scalars at this address."""
+        self._last = scalars
 
     def stage(self) -> Stage:
-        """The stage of this run."""
+        """The stage of this run, over the scalars of the last one."""
         if self._place != self._last:
             self.close()
             self._place = self._last

@@ -60,7 +60,7 @@ def of_call(
         threads = setting("threads", threads)
     if threads is None:
         threads = prepared.threads
-    if (window, path, endomorphism, stop, reduce, own_bases) == _NOTHING_ASKED:
+    if all(map(operator.is_, (window, path, endomorphism, stop, reduce, own_bases), _NOTHING_ASKED)):
         return _plain(prepared, threads)
     if reduce is not False:
         _is(bool, "reduce", reduce, "True or False")

@@ -65,9 +65,10 @@ pub(crate) fn lead<T>(
 }
 
 /// Invites up to `helpers` workers to `work(0)`, .., `work(tasks - 1)` and returns: the caller does other things meanwhile.
-pub(crate) fn begin(helpers: usize, tasks: usize, work: Box<dyn Fn(usize) + Send + Sync>) -> Begun {
-    // SAFETY: as in `lead`: `Begun` owns the closure and gives it up after `finish` has seen all helpers leave.
-    let forever: &'static (dyn Fn(usize) + Sync) = unsafe { &*core::ptr::from_ref::<dyn Fn(usize) + Sync>(&*work) };
+pub(crate) fn begin(helpers: usize, tasks: usize, work: Arc<dyn Fn(usize) + Send + Sync>) -> Begun {
+    // SAFETY: as in `lead`: `Begun` holds the closure and lets it go after `finish` has seen all helpers leave. Not in a
+    // box: moving one says that nobody else refers to what is in it.
+    let forever: &'static (dyn Fn(usize) + Sync) = unsafe { &*Arc::as_ptr(&work) };
     let job = Job::new(forever, tasks);
     let pool = (helpers > 0).then(Pool::current);
     if let Some(pool) = pool {
@@ -80,7 +81,7 @@ pub(crate) fn begin(helpers: usize, tasks: usize, work: Box<dyn Fn(usize) + Send
 pub(crate) struct Begun {
     job: Arc<Job>,
     pool: Option<&'static Pool>,
-    _work: Box<dyn Fn(usize) + Send + Sync>,
+    _work: Arc<dyn Fn(usize) + Send + Sync>,
 }
 
 impl Begun {
@@ -103,6 +104,9 @@ impl Begun {
 impl Drop for Begun {
     fn drop(&mut self) {
         if let Some(pool) = self.pool {
+            if pool.process != std::process::id() {
+                return; // a forked child has none of the helpers, and waits for none
+            }
             pool.withdraw(&self.job);
         }
         self.job.finish();
@@ -308,15 +312,15 @@ mod tests {
                     ended.fetch_add(1, Ordering::Relaxed);
                 }
             };
-            super::begin(helpers, 1000, Box::new(work.clone())).finish();
+            super::begin(helpers, 1000, Arc::new(work.clone())).finish();
             assert_eq!(ended.load(Ordering::Relaxed), 1000);
-            drop(super::begin(helpers, 1_000_000_000, Box::new(work)));
+            drop(super::begin(helpers, 1_000_000_000, Arc::new(work)));
             let count = ended.load(Ordering::Relaxed);
             assert_eq!(count, begun.load(Ordering::Relaxed), "what was begun has ended");
             std::thread::yield_now();
             assert_eq!(count, begun.load(Ordering::Relaxed), "nothing more is begun");
         }
-        assert!(catch_unwind(|| super::begin(2, 8, Box::new(|i| assert_ne!(i, 5))).finish()).is_err());
+        assert!(catch_unwind(|| super::begin(2, 8, Arc::new(|i| assert_ne!(i, 5))).finish()).is_err());
     }
 
     #[test]
