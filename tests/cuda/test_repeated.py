@@ -129,6 +129,27 @@ def test_a_call_that_breaks_off_changes_no_times(
     assert ("recorded", begun) not in log[: log.index(("read", begun))], "read before its event is used again"
 
 
+@pytest.mark.parametrize("step", ["begin", "read_times"])
+def test_a_call_over_device_memory_that_breaks_off_changes_no_times(
+    shim: Any, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    shim()  # whose clocks refuse when an event is under way or was dropped
+    bases, device, expected = device_bases()
+    results = [bases.msm(device) for _ in range(4)]
+    other = OnDevice(device.array.copy()) if step == "begin" else device
+    with monkeypatch.context() as broken:
+
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        broken.setattr(plan.Plan, step, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            bases.msm(other)
+    results += [bases.msm(other) for _ in range(3)]
+    assert all(result == expected for result in results)
+    assert all(sum(result.run.phases_ns.values()) <= result.run.wall_ns for result in results)
+
+
 def test_a_plan_that_goes_leaves_the_times(readings: Readings) -> None:
     bases, device, _ = device_bases()
     result = bases.msm(device)
@@ -301,9 +322,22 @@ def test_a_run_over_memory_that_comes_again_is_one_graph(shim: Any) -> None:
     other.__cuda_array_interface__ |= bounds
     turns = [device, other]
     assert per_call(runtime, lambda: [bases.msm(one) for one in turns]) == {"record": 2, "launch": 2, "replay": 2}
-    for one in (other, other, other, device, other, other, other, device, device, device):
+    for one in [*(other,) * 5, device, *(other,) * 3, *(device,) * 5]:
         assert bases.msm(one) == expected
     assert per_call(runtime, lambda: bases.msm(device)) == {"replay": 1}
+
+
+def test_who_changes_places_makes_few_graphs(shim: Any) -> None:
+    runtime = shim()
+    bases, device, expected = device_bases()
+    other = OnDevice(device.array.copy())
+    for _ in range(2):
+        assert bases.msm(device) == expected
+    for times in (2, 3, 5):
+        before = runtime.log.get("capture", 0)
+        for one in (device, other) * 20:
+            assert all(bases.msm(one) == expected for _ in range(times))
+        assert runtime.log.get("capture", 0) - before <= 10
 
 
 def test_it_waits_for_the_stream_that_wrote_the_memory(shim: Any) -> None:

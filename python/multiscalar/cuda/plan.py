@@ -177,7 +177,7 @@ class Plan:
         self._broken = False
 
     def ended_ns(self, since: Any) -> int:
-        """Device time from the event `since` to the end of the last run, which must have ended."""
+        """Device time from the event `since` to the end of the last run in parts, which must have ended."""
         return self._runtime.elapsed_ns((since, self._marks[-1]))[0]
 
     def times(self) -> Times:
