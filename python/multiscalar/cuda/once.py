@@ -213,8 +213,7 @@ class _Call:
         part.planned.plan.sort(stream)
         if coming is not None:
             (arrival,) = part.arrivals
-            coming.points.copy.finish()
-            runtime.copy_in(arrival.target, coming.points.address, points.size, lane.copies)
+            runtime.copy_in(arrival.target, coming.points.arrived(), points.size, lane.copies)
             arrival.convert(lane.copies)  # beside the sort
             runtime.record(arrival.arrived, lane.copies)
             runtime.wait(stream, arrival.arrived)

@@ -86,12 +86,9 @@ def start(
         plan.digits(stream, scalars)
     elif source.inbox:
         copied += _arrive(kernels, vectors, planned, stream)
-    elif coming is not None:
-        coming.copy.finish()
-        plan.digits(stream, coming.address)
-        copied += vectors.size
     else:
-        plan.digits(stream, lane.staging.small(vectors.owners, vectors.longest * vectors.item_bytes))
+        stride = vectors.longest * vectors.item_bytes
+        plan.digits(stream, coming.arrived() if coming else lane.staging.small(vectors.owners, stride))
         copied += vectors.size
     return copied
 

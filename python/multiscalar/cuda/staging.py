@@ -52,6 +52,11 @@ class Coming(NamedTuple):
     address: int
     copy: _core.Ahead
 
+    def arrived(self) -> int:
+        """The address, now that all of it is there."""
+        self.copy.finish()
+        return self.address
+
 
 def cut(piece: Piece, stride: int, total: int) -> list[Piece]:
     """The same in pieces for a call that sends `total` bytes; `stride` bytes are from row to row."""
