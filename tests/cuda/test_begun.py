@@ -7,21 +7,20 @@ from typing import Any
 import multiscalar as ms
 import numpy as np
 import pytest
-from multiscalar.cuda import compiled, once, staging
+from multiscalar.cuda import compiled, once, staging, whole
 from multiscalar.cuda.plan import Plan
 
 from tests.cuda.test_host_inputs import inputs
 from tests.cuda.test_once import EAGER
 
 
-@pytest.mark.parametrize("helped", [1, 1 << 30])
 @EAGER
 def test_what_was_begun_for_a_call_that_broke_off_never_reaches_the_next_one(
-    shim: Any, monkeypatch: pytest.MonkeyPatch, helped: int, eager: bool
+    shim: Any, monkeypatch: pytest.MonkeyPatch, eager: bool
 ) -> None:
     """With somebody who holds the error, and so the frames with what was begun."""
+    monkeypatch.setattr(whole, "RUNS_BEFORE", 1 << 30)
     shim(eager_copies=eager)
-    monkeypatch.setattr(staging, "HELPED_BYTES", helped)
     points, scalars, expected = inputs("bls12-377", 45)
     other, more, wanted = inputs("bls12-377", 31)
     assert ms.msm(points, scalars, backend="cuda") == expected

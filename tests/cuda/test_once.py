@@ -8,7 +8,7 @@ from typing import Any
 import multiscalar as ms
 import numpy as np
 import pytest
-from multiscalar.cuda import chunks, compiled, once, overlap, running, staging
+from multiscalar.cuda import chunks, compiled, once, overlap, running, staging, whole
 from multiscalar.cuda.lane import ANSWERS
 from multiscalar.cuda.plan import Plan
 from multiscalar.cuda.shape import CurveShape, DeviceShape, Shape
@@ -98,11 +98,15 @@ def test_what_is_repeated_allocates_nothing(shim: Any, in_parts: None, eager: bo
     assert asked == {"record": copies + marks + order, "wait": copies + order, "launch": copies + len(CUTS)}
 
 
-def test_few_terms_are_three_launches_a_copy_a_graph_and_a_wait(shim: Any) -> None:
+def test_few_terms_are_a_copy_two_graphs_and_a_wait(shim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = shim()
     points, scalars, expected = inputs("bls12-381", 50)
-    asked = per_call(runtime, lambda: ms.msm(points, scalars, backend="cuda"))
-    # Digits and the sort; beside them points and their conversion, which is waited for; all the rest.
+    asked = per_call(runtime, lambda: ms.msm(points, scalars, backend="cuda"), after=5)
+    # Digits and the sort; beside them the points, which are waited for; their conversion and all the rest.
+    assert asked == {"replay": 2, "copy_in": 1, "record": 1, "wait": 1}
+    monkeypatch.setattr(whole, "RUNS_BEFORE", 1 << 30)
+    asked = per_call(runtime, lambda: ms.msm(points[:49], scalars[:49], backend="cuda"))
+    # In parts: digits and the sort; beside them points and their conversion, which is waited for; all the rest.
     assert asked == {"record": 4, "launch": 3, "copy_in": 1, "wait": 1, "replay": 1}
     other = ms.curve("bls12-381").random_scalars(50, seed=5)
     assert ms.msm(points, other, backend="cuda") == ms.curve("bls12-381").expected_sum(points, other)

@@ -32,7 +32,7 @@ def test_a_run_over_memory_that_comes_again_is_one_graph(shim: Any) -> None:
     for _ in range(3):
         assert bases.msm(device) == expected
     assert per_call(runtime, lambda: bases.msm(device)) == {"replay": 1}
-    assert per_call(runtime, lambda: bases.msm(scalars)) == {"record": 1, "launch": 1, "replay": 1}
+    assert per_call(runtime, lambda: bases.msm(scalars), after=5) == {"replay": 1}, "from the host through a slot"
     other = OnDevice(scalars.copy())
     other.__cuda_array_interface__ |= bounds
     turns = [device, other]

@@ -23,7 +23,7 @@ from .plan import Answer, Plan
 from .runtime import Bytes, Module, Runtime
 from .shape import Sizes
 from .staging import Staging
-from .steps import Layout, Ref
+from .steps import Layout, Ref, Step
 from .tune import path_of
 
 MAX_PLANS = 64  # a plan is some kilobytes on the host and a graph on the device
@@ -83,6 +83,7 @@ class Lane:
         self._follow_mark: Any = None
         self._spare: tuple[int, int] | None = None
         self._given: deque[tuple[int, int]] = deque()  # back by `give`, and not yet seen to
+        self.repeat: Any = None  # what the last one-shot call was like, see `repeat`
         self._unsettled = False  # a call broke off, and what it left has not been seen to
 
     @property
@@ -138,9 +139,10 @@ class Lane:
         slot: int = 0,
         chunks: Sequence[Chunk] = (),
         apart: bool = False,
+        points: Sequence[Step] = (),
     ) -> Planned:
-        """The plan of `layout` at `places`, its answer in `slot`; `apart` for points that come while it sorts. It is
-        the caller's to keep.
+        """The plan of `layout` at `places`, its answer in `slot`; `apart` for points that come while it sorts, by the
+        steps `points` if they are few. It is the caller's to keep.
         """
         width = STATUS_BYTES + layout.buffers["result"]
         assert slot == 0 or (slot < ANSWERS and width <= ANSWER_BYTES), "a batch has no parts"
@@ -154,7 +156,7 @@ class Lane:
         def where(ref: Ref) -> int:
             return places[ref.buffer] + ref.offset
 
-        plan = Plan(self.runtime, module, layout, where, chunks, apart)
+        plan = Plan(self.runtime, module, layout, where, chunks, apart, points)
         sizes = Sizes(layout.shape, layout.tuning)
         return Planned(plan, places, answer, path_of(layout.tuning), sizes.width, key)
 
@@ -217,6 +219,11 @@ class Lane:
             self._finish_all()
             self.mark_status()
             self._unsettled = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing has to be seen to before a call."""
+        return not (self._unsettled or self._given)
 
     def settle(self) -> None:
         """Before a call: what an earlier one left, if even its `abandon` broke off, by a second Ctrl-C, say."""

@@ -14,26 +14,28 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from ..arrays import Check, DeviceArray, PointArray
+from ..arrays import Check, DeviceArray, PointArray, ScalarArray
 from ..engine.backend import MsmOptions, Outcome
 from ..engine.vectors import Vectors
 from ..errors import OutOfMemoryError, ScalarRangeError
 from .bases import DIGITS_BLOCK
 from .chunks import chunks, runs
 from .compiled import Kernels
+from .course import Arrival, Course, Part, bring
 from .lane import ANSWERING, Planned, in_line
 from .layout import lay_out
 from .operand import Operand, address, point_operand, resolved
 from .outcomes import answered, nothing, total
 from .overlap import LINK_BYTES_PER_US, RING_BYTES_PER_US, has_endomorphism, parts
 from .records import lay_out_table, table_bytes
+from .repeat import Repeat
 from .result import first_bad
-from .running import Source, Task, break_off, source_of, start
+from .running import Source, Task, again, break_off, source_of, start, where
 from .runtime import Bound
 from .shape import Shape, divide_up
 from .staging import POINTS_AT_ONCE_BYTES, Coming, Piece, cut
@@ -46,16 +48,6 @@ TURNS: Final = 2  # streams: the lane's first, and the one beside it
 MOST_HALVINGS: Final = 6  # where memory is short; a sum in more pieces would take longer than anybody waits
 
 
-class Arrival(NamedTuple):
-    """Points `first` .. `first + terms` of a part on their way to `target`, then converted."""
-
-    first: int
-    terms: int
-    target: int
-    arrived: Any
-    convert: Bound
-
-
 class Way(NamedTuple):
     """How points come: in runs at `link` bytes a microsecond, or at once through the slot, or read at `place`."""
 
@@ -64,52 +56,14 @@ class Way(NamedTuple):
     place: int = 0
 
 
-class Begun(NamedTuple):
-    """What helpers copy for a call already."""
-
-    scalars: Coming | None
-    points: Coming
-
-
-class Part(NamedTuple):
-    """Terms `first` .. `first + terms` of the call. Points that are sent become records by `arrivals`, those that are
-    read as they lie by `convert`.
-    """
-
-    first: int
-    terms: int
-    planned: Planned
-    arrivals: list[Arrival]
-    convert: Bound | None
-    turn: int
-
-
-class Course(NamedTuple):
-    """All that calls of one shape share."""
-
-    kernels: Kernels
-    parts: list[Part]
-    table_bytes: int
-    begun: Any  # an event: what a call found on the lane is done
-
-    @property
-    def in_turns(self) -> bool:
-        """Whether parts are on both streams."""
-        return len(self.parts) > 1
-
-    def close(self) -> None:
-        """Give graphs and events back."""
-        self.kernels.runtime.drop_event(self.begun)
-        for part in self.parts:
-            part.planned.close()
-            for arrival in part.arrivals:
-                self.kernels.runtime.drop_event(arrival.arrived)
-
-
 def sum_once(kernels: Kernels, points: PointArray | DeviceArray, scalars: Vector, options: MsmOptions) -> Outcome:
     """sum s_i P_i. Lengths are equal. Errors: those of `Table.fill` for the points, then those of `DeviceBases.msm`."""
     if len(scalars) == 0:
         return nothing(kernels.curve, kernels.device_name)
+    repeat = kernels.lane.repeat
+    known: Outcome | None = None if repeat is None else repeat.sum(kernels, points, scalars, options)
+    if known is not None:
+        return known
     call = _Call(kernels, points, scalars, left_to_check(kernels, points), options)
     return call.within_memory(0, len(scalars), max(SMALLEST_PART, len(scalars) >> MOST_HALVINGS))
 
@@ -155,7 +109,8 @@ class _Call:
             started = time.perf_counter_ns()
             source, way, table = source_of(scalars), self._way(points), 0
             try:
-                coming = self._begun(points, scalars, source) if way.slot else None
+                # Others begin with the points while the plan is looked for.
+                coming = lane.staging.points(points.array) if way.slot else None
                 course = self._course(points, scalars, source, way)
                 table = course.table_bytes
                 if points.data is None:
@@ -172,6 +127,7 @@ class _Call:
                 raise
             answers = [lane.read(part.planned.answer) for part in course.parts]
             times = _times(course)
+            self._may_repeat(course, source, way)
         for part, answer in zip(course.parts, answers, strict=True):
             bad = first_bad(answer, 1)
             if bad is not None:
@@ -183,6 +139,18 @@ class _Call:
             started = time.perf_counter_ns()
         return total(self._kernels.curve, outcomes)
 
+    def _may_repeat(self, course: Course, source: Source, way: Way) -> None:
+        """The next call may find what it needs by being like this one, if that came in one piece through the slots."""
+        points, scalars, lane, (part, *_) = self._given, self._scalars.first, self._lane, course.parts
+        if not way.slot or source.inbox or part.terms != self._scalars.longest:
+            return
+        if (
+            isinstance(points, PointArray)
+            and isinstance(scalars, ScalarArray)
+            and part.planned.plan.comes_again(lane.staging.small_slot())
+        ):
+            lane.repeat = Repeat.of(course, self._options, points, scalars)
+
     def _way(self, points: Operand) -> Way:
         """How these points come."""
         if points.data is None:
@@ -193,30 +161,26 @@ class _Call:
             return Way(place=place) if place else Way(slot=True)
         return Way(LINK_BYTES_PER_US if staging.is_pinned(points.data) else RING_BYTES_PER_US)
 
-    def _begun(self, points: Operand, scalars: Vectors, source: Source) -> Begun:
-        """Scalars and points that helpers begin to copy while the plan is looked for: what is needed first is first."""
-        staging, in_place = self._lane.staging, scalars.on_host and not source.inbox
-        return Begun(staging.scalars(scalars.owners[0]) if in_place else None, staging.points(points.array))
-
     def _submit(
-        self, part: Part, points: Operand, scalars: Vectors, source: Source, way: Way, coming: Begun | None
+        self, part: Part, points: Operand, scalars: Vectors, source: Source, way: Way, coming: Coming | None
     ) -> Task:
         """Everything of one part, up to its answer on the host."""
-        lane, runtime = self._lane, self._kernels.runtime
+        lane, runtime, plan = self._lane, self._kernels.runtime, part.planned.plan
         stream = lane.beside if part.turn else lane.stream
         if part.terms != scalars.longest:
             points, scalars = points.part(part.first, part.terms), scalars.part(part.first, part.terms)
             if source.pointer:
                 source = source._replace(pointer=scalars.pointers[0])
         work = Work(scalars, part.first, False, ALONE, part.first)
-        copied = start(self._kernels, work, source, part.planned, stream, coming.scalars if coming else None)
-        part.planned.plan.sort(stream)
+        place = where(self._kernels, scalars, source)
+        sent = 0 if points.data is None else points.size
+        if place and not way.link and plan.comes_again(place, way.place):
+            follow = None if coming is None else partial(bring, self._kernels, part, coming, points.size, convert=False)
+            return Task(work, part.planned, sent + again(self._kernels, scalars, part.planned, stream, follow))
+        copied = start(self._kernels, work, source, part.planned, stream, place)
+        plan.sort(stream)
         if coming is not None:
-            (arrival,) = part.arrivals
-            runtime.copy_in(arrival.target, coming.points.arrived(), points.size, lane.copies)
-            arrival.convert(lane.copies)  # beside the sort
-            runtime.record(arrival.arrived, lane.copies)
-            runtime.wait(stream, arrival.arrived)
+            bring(self._kernels, part, coming, points.size, convert=True)
         elif part.convert is not None:
             part.convert.move("points", way.place)
             part.convert(stream)
@@ -228,9 +192,8 @@ class _Call:
                 self._converted(arrival, stream)
         else:
             self._carry(part, points, stream)
-        part.planned.plan.finish(stream)
-        copied += 0 if points.data is None else points.size
-        return Task(work, part.planned, copied)
+        plan.finish(stream, way.place)
+        return Task(work, part.planned, copied + sent)
 
     def _carry(self, part: Part, points: Operand, stream: Any) -> None:
         """Pageable points of a part to where they are converted."""
@@ -263,9 +226,9 @@ class _Call:
             self._check, self._subgroup, scalars.item_bytes, scalars.montgomery, scalars.on_host, source.inbox,
             self._options.window, self._options.path,
         )  # fmt: skip
-        return self._lane.known(key) or self._lane.keep(key, self._new_course(points, scalars, source, way))
+        return self._lane.known(key) or self._lane.keep(key, self._new_course(key, points, scalars, source, way))
 
-    def _new_course(self, points: Operand, scalars: Vectors, source: Source, way: Way) -> Course:
+    def _new_course(self, key: Hashable, points: Operand, scalars: Vectors, source: Source, way: Way) -> Course:
         """Lay all parts out, with as many windows at a time as there is memory for."""
         device, path = self._kernels.device_shape, self._options.path
         shapes = self._shapes(points, scalars, source, way.link)
@@ -273,7 +236,7 @@ class _Call:
         while True:
             layouts = [lay_out(shape, tuning, device) for shape, tuning in zip(shapes, tunings, strict=True)]
             try:
-                return self._placed(layouts, points, scalars, source, way)
+                return self._placed(key, layouts, points, scalars, source, way)
             except OutOfMemoryError:
                 fewer = [fewer_sets(shape, tuning) for shape, tuning in zip(shapes, tunings, strict=True)]
                 if not any(fewer):
@@ -296,7 +259,9 @@ class _Call:
             terms = parts(whole, self._kernels.device_shape, self._options.path, each, link)
         return [replace(whole, n=n, endomorphism=self._subgroup and has_endomorphism(curve, n)) for n in terms]
 
-    def _placed(self, layouts: list[Layout], points: Operand, scalars: Vectors, source: Source, way: Way) -> Course:
+    def _placed(
+        self, key: Hashable, layouts: list[Layout], points: Operand, scalars: Vectors, source: Source, way: Way
+    ) -> Course:
         """Memory for `layouts`: a table a part, raw points where they need room of their own, scalars, scratch."""
         lane, curve = self._lane, self._kernels.curve_shape
         front: dict[str, int] = {"scalars": source.inbox}
@@ -309,7 +274,7 @@ class _Call:
             front[f"scratch {turn}"] = max((total for _, total in scratch[turn::TURNS]), default=0)
         places = lane.place(front)
         tables = sum(size for name, size in front.items() if name.startswith("table"))
-        course, first = Course(self._kernels, [], tables, self._kernels.runtime.event()), 0
+        course, first = Course(key, self._kernels, [], tables, self._kernels.runtime.event()), 0
         try:
             for k, (layout, (offsets, _)) in enumerate(zip(layouts, scratch, strict=True)):
                 shape, table = layout.shape, places[f"table {k}"]
@@ -317,7 +282,8 @@ class _Call:
                 mine |= {"table": table, "scalars": places["scalars"] + first * scalars.item_bytes}
                 arriving = chunks(shape, DIGITS_BLOCK) if source.inbox and scalars.on_host else []
                 mine["points"] = places[f"raw {k}"] if shape.endomorphism else table
-                planned = lane.plan((), self._kernels.module, layout, mine, k, arriving, apart=True)
+                few = [] if way.link else [self._conversion(shape, points, 0, shape.n)]
+                planned = lane.plan((), self._kernels.module, layout, mine, k, arriving, apart=True, points=few)
                 course.parts.append(self._part(first, shape, planned, points, way, k % TURNS))
                 first += shape.n
         except BaseException:
@@ -325,17 +291,21 @@ class _Call:
             raise
         return course
 
+    def _conversion(self, shape: Shape, points: Operand, start: int, count: int) -> Launch:
+        (launch,) = lay_out_table(
+            shape.curve, shape.n, montgomery=points.montgomery, check=self._check,
+            endomorphism=shape.endomorphism, first=start, count=count,
+        )  # fmt: skip
+        assert isinstance(launch, Launch)
+        return launch
+
     def _part(self, first: int, shape: Shape, planned: Planned, points: Operand, way: Way, turn: int) -> Part:
         """The conversions of one part: run by run of points that are sent, or all at once."""
         status, table, runtime = planned.answer.status, planned.places["table"], self._kernels.runtime
         raw = planned.places["points"]
 
         def convert(start: int, count: int) -> Bound:
-            (launch,) = lay_out_table(
-                shape.curve, shape.n, montgomery=points.montgomery, check=self._check,
-                endomorphism=shape.endomorphism, first=start, count=count,
-            )  # fmt: skip
-            assert isinstance(launch, Launch)
+            launch = self._conversion(shape, points, start, count)
             places = {"points": raw + start * points.item_bytes, "table": table, "status": status}
             return runtime.bind(self._kernels.module, launch, lambda ref: places[ref.buffer] + ref.offset)
 

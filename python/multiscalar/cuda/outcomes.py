@@ -10,12 +10,12 @@ from .. import reference
 from ..arrays import ScalarArray, unreduced
 from ..curves import Curve
 from ..engine.backend import MsmOptions, Outcome
-from ..engine.run import Later, RunInfo, changed, told
+from ..engine.run import Later, Run, RunInfo, changed, told
 from ..engine.vectors import Vectors
 from ..errors import ScalarRangeError
 from ..intake import first_unreduced
 from .compiled import Kernels
-from .lane import STATUS_BYTES
+from .lane import STATUS_BYTES, Planned
 from .result import decode, first_bad
 from .running import Task
 from .work import Vector
@@ -45,24 +45,49 @@ def answered(
         bad = first_bad(answer, 0)
         if bad is not None:
             raise out_of_range(vectors, before + bad)
-    sums = decode(answer[STATUS_BYTES : STATUS_BYTES + 24 * curve.limbs * len(counts)], curve)
-    n, batch, device = counts[0], len(counts), kernels.device_name
+    sums = decoded(answer, len(counts), curve)
+    run = written(kernels, planned, times, counts[0], len(counts), copied, started, factor)
+    if not vectors.uneven:
+        return [_outcome((x, y, not (x or y), run)) for x, y in sums]
+    runs = {n: changed(run, n=n) for n in set(counts)}
+    return [_outcome((x, y, not (x or y), runs[n])) for (x, y), n in zip(sums, counts, strict=True)]
+
+
+def outcome(answer: bytes, curve: Curve, run: Run) -> Outcome:
+    """The one sum of an answer that names nothing bad."""
+    ((x, y),) = decoded(answer, 1, curve)
+    return _outcome((x, y, not (x or y), run))
+
+
+def decoded(answer: bytes, count: int, curve: Curve) -> list[tuple[int, int]]:
+    """The sums of an answer, as `result.decode` says."""
+    return decode(answer[STATUS_BYTES : STATUS_BYTES + 24 * curve.limbs * count], curve)
+
+
+def written(
+    kernels: Kernels,
+    planned: Planned,
+    times: Callable[[], dict[str, int]],
+    n: int,
+    batch: int,
+    copied: int,
+    started: int,
+    factor: int = 1,
+) -> Later:
+    """What `result.run` will say of a piece of work that has just ended."""
+    curve, device = kernels.curve.name, kernels.device_name
     path, window, launches = planned.path, planned.window, planned.plan.launches
     wall_ns = time.perf_counter_ns() - started
 
     def tell() -> RunInfo:
         phases = times()
         return RunInfo(
-            backend="cuda", device=device, curve=curve.name, n=n, batch=batch,
+            backend="cuda", device=device, curve=curve, n=n, batch=batch,
             phases_ns=phases, evidence={"device_ns": sum(phases.values()), "factor": factor},
             path=path, window=window, wall_ns=wall_ns, copied_bytes=copied, launches=launches,
         )  # fmt: skip
 
-    run = Later(tell)
-    if not vectors.uneven:
-        return [_outcome((x, y, not (x or y), run)) for x, y in sums]
-    runs = {n: changed(run, n=n) for n in set(counts)}
-    return [_outcome((x, y, not (x or y), runs[n])) for (x, y), n in zip(sums, counts, strict=True)]
+    return Later(tell)
 
 
 def total(curve: Curve, parts: Sequence[Outcome]) -> Outcome:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from weakref import WeakSet, ref
 
 from ..errors import DeviceError, MultiscalarError
@@ -25,7 +25,9 @@ from .runtime import Address, Module, Runtime
 from .stage import Phase, Stage
 from .staging import Piece
 from .steps import Launch, Layout, Ref, Step
-from .whole import Whole
+from .whole import Places, Whole
+
+COPY: Final = "copy"  # the phase in which the device waits for points
 
 
 class Answer(NamedTuple):
@@ -75,7 +77,8 @@ def _read_all() -> None:
 
 
 class Plan:
-    """One layout at fixed addresses. Belongs to one lane; calls on it must not overlap.
+    """One layout at fixed addresses. Belongs to one lane; calls on it must not overlap. `points` is how few points that
+    come with the call become records: a step of its graph where it has one, else the caller's to submit.
 
     One call is `begin`, then `digits()` or all `chunk(k)`, for a plan made `apart` then `sort`, and `finish`; or it is
     `again`, where `comes_again` says so.
@@ -89,6 +92,7 @@ class Plan:
         address: Address,
         chunks: Sequence[Chunk] = (),
         apart: bool = False,
+        points: Sequence[Step] = (),
     ) -> None:
         self.layout = layout
         self.chunks = chunks
@@ -104,11 +108,14 @@ class Plan:
         stages = [phases[:1], phases[1:]] if apart else [phases]
         assert not apart or not any(map(_reads_points, phases[0].steps)), "sorting comes first"
         self._stages = [Stage(runtime, module, stage, address) for stage in stages]
-        whole = [Phase("digits", list(head)), *phases]
-        self._whole = Whole(lambda place: Stage(runtime, module, whole, _moved(address, place), runs=1))
-        self._names = ["digits", *(phase.name for phase in stages[0])]
-        for stage in stages[1:]:
-            self._names += ["copy", *(phase.name for phase in stage)]
+        whole = [[Phase("digits", head), *stages[0]], *([Phase(COPY, points), *stage] for stage in stages[1:])]
+
+        def made(places: Places) -> list[Stage]:
+            moved = _moved(address, places)
+            return [Stage(runtime, module, stage, moved, runs=1) for stage in whole]
+
+        self._whole = Whole(made)
+        self._names = [phase.name for stage in whole for phase in stage]
         self._begun, self._begun_before = runtime.event(), runtime.event()  # of this run, and of the one before
         self._broken = False  # whether the last run broke off
         self._times: ref[Times] | None = None  # of the last run: nobody may have kept them
@@ -130,19 +137,27 @@ class Plan:
         self._passed = (self._begun, *self._marks)
         self._runtime.record(self._begun, stream)
 
-    def comes_again(self, scalars: int) -> bool:
-        """Whether scalars on the device lie where those of the last run lay."""
-        return self._whole.comes_again(scalars)
+    def comes_again(self, scalars: int, points: int = 0) -> bool:
+        """Whether the last run was over scalars (and points, where these are read as they lie) at these addresses."""
+        return self._whole.comes_again((scalars, points))
 
-    def again(self, stream: Any) -> None:
-        """All of a run over the scalars that `comes_again` was asked for."""
+    def again(self, stream: Any, bring: Callable[[], None] | None = None) -> None:
+        """All of a run over what `comes_again` was asked for, the scalars being there; `bring` lets what comes next on
+        `stream` find the points.
+        """
         if self._broken:
             self.read_times()
         self._broken = True
-        stage = self._whole.stage()
-        stage.run(stream)
+        first, *rest = self._whole.stages()
+        first.run(stream)
+        passed = first.marks
+        if bring is not None:
+            bring()
+        for stage in rest:
+            stage.run(stream)
+            passed = [*passed, *stage.marks[1:]]  # from sorted to converted is what the device waited
         self.read_times()  # of the run before, which passed other events, while this one is under way
-        self._passed = stage.marks
+        self._passed = passed
         self._broken = False  # not sooner: the next run passes the events that were to be read
 
     def digits(self, stream: Any, scalars: int) -> None:
@@ -168,12 +183,12 @@ class Plan:
         self.read_times()
         self._stages[0].run(stream)
 
-    def finish(self, stream: Any) -> None:
-        """All that is left, up to the answer in the host's memory."""
+    def finish(self, stream: Any, points: int = 0) -> None:
+        """All that is left, up to the answer in the host's memory; `points` is where they were read, as they lay."""
         if len(self._stages) == 1:
             self.read_times()  # while the device makes digits
         self._stages[-1].run(stream)
-        self._whole.ran(self._scalars)
+        self._whole.ran((self._scalars, points))
         self._broken = False
 
     def ended_ns(self, since: Any) -> int:
@@ -234,9 +249,10 @@ def _cut(layout: Layout) -> tuple[list[Launch], list[Step]]:
     return head, steps[reading[-1] + 1 :]
 
 
-def _moved(address: Address, scalars: int) -> Address:
-    """The same with scalars at another place."""
-    return lambda ref: scalars + ref.offset if ref.buffer == "scalars" else address(ref)
+def _moved(address: Address, places: Places) -> Address:
+    """The same with scalars, and points that are read as they lie, at other places."""
+    moved = {name: place for name, place in zip(("scalars", "points"), places, strict=True) if place}
+    return lambda ref: moved[ref.buffer] + ref.offset if ref.buffer in moved else address(ref)
 
 
 def _reads_points(step: Step) -> bool:

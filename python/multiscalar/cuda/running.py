@@ -6,6 +6,7 @@ chunk with their digits. The same for bases that are prepared and for points tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from itertools import accumulate, chain
 from operator import or_
@@ -18,7 +19,7 @@ from ..errors import OutOfMemoryError
 from .compiled import Kernels
 from .lane import Planned
 from .operand import ALIGNMENT, address
-from .staging import IN_PLACE_BYTES, Coming, Piece, cut
+from .staging import IN_PLACE_BYTES, Piece, cut
 from .work import Work
 
 
@@ -58,39 +59,48 @@ def source_of(vectors: Vectors) -> Source:
 
 def run(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any) -> int:
     """All of a plan on `stream`; returns the bytes that go to the device for it."""
-    plan = planned.plan
-    if source.pointer and not plan.layout.shape.lengths and plan.comes_again(source.pointer):
-        _follow(kernels, work.vectors, stream)
-        plan.again(stream)
-        return 0
-    copied = start(kernels, work, source, planned, stream)
+    plan, vectors = planned.plan, work.vectors
+    place = where(kernels, vectors, source)
+    if place and not plan.layout.shape.lengths and plan.comes_again(place):
+        return again(kernels, vectors, planned, stream)
+    copied = start(kernels, work, source, planned, stream, place)
     plan.finish(stream)
     return copied
 
 
-def start(
-    kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any, coming: Coming | None = None
+def where(kernels: Kernels, vectors: Vectors, source: Source) -> int:
+    """Where the kernels read scalars in one stretch, those of the host copied to where they can; 0 if they do not."""
+    if source.inbox or source.rows:
+        return 0
+    return source.pointer or kernels.lane.staging.small(vectors.owners, vectors.longest * vectors.item_bytes)
+
+
+def again(
+    kernels: Kernels, vectors: Vectors, planned: Planned, stream: Any, points: Callable[[], None] | None = None
 ) -> int:
-    """Begin the plan on `stream` with the digits of all scalars; returns the bytes that go to the device for it."""
+    """All of a plan on `stream` once more, see `Plan.again`; returns the bytes of the scalars that go to the device."""
+    _follow(kernels, vectors, stream)
+    planned.plan.again(stream, points)
+    return vectors.size if vectors.on_host else 0
+
+
+def start(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any, place: int) -> int:
+    """Begin the plan on `stream` with the digits of all scalars, at `place` if that is one stretch; returns the bytes
+    that go to the device for it.
+    """
     lane, plan, vectors = kernels.lane, planned.plan, work.vectors
     copied = _send_lengths(kernels, vectors, planned, stream) if plan.layout.shape.lengths else 0
     plan.begin(stream)
-    if not vectors.on_host:
-        _follow(kernels, vectors, stream)
-        if source.inbox:
-            _gather(kernels, vectors, planned, stream)
-        if source.rows:
-            scalars = lane.staging.rows(vectors.pointers)
-        else:
-            scalars = source.pointer or planned.places["scalars"]
-        plan.digits(stream, scalars)
-    elif source.inbox:
-        copied += _arrive(kernels, vectors, planned, stream)
-    else:
-        stride = vectors.longest * vectors.item_bytes
-        plan.digits(stream, coming.arrived() if coming else lane.staging.small(vectors.owners, stride))
-        copied += vectors.size
-    return copied
+    _follow(kernels, vectors, stream)
+    if vectors.on_host and source.inbox:
+        return copied + _arrive(kernels, vectors, planned, stream)
+    if source.inbox:
+        _gather(kernels, vectors, planned, stream)
+        place = planned.places["scalars"]
+    elif source.rows:
+        place = lane.staging.rows(vectors.pointers)
+    plan.digits(stream, place)
+    return copied + (vectors.size if vectors.on_host else 0)
 
 
 def _follow(kernels: Kernels, vectors: Vectors, stream: Any) -> None:

@@ -27,7 +27,7 @@ class Phase(NamedTuple):
     """A word for what the steps do, and the steps."""
 
     name: str
-    steps: list[Step]
+    steps: Sequence[Step]
 
 
 class Stage:

@@ -23,7 +23,6 @@ from .operand import ALIGNMENT, Array, address
 from .runtime import Bytes, Runtime
 
 IN_PLACE_BYTES: Final = 256 << 10  # up to here a kernel reads the host's memory sooner than a copy would end
-HELPED_BYTES: Final = 256 << 10  # one copy of so much is begun by a helper, while the caller looks for its plan
 POINTS_AT_ONCE_BYTES: Final = 1 << 20  # points of one sum that the host copies while the scalars are sorted
 SLOT_BYTES: Final = 16 << 20  # long enough on the link for the other one to be begun
 SLOTS: Final = 2
@@ -97,33 +96,25 @@ class Staging:
 
         Good until the next call of this method; the device reads it meanwhile.
         """
-        small = self._small_slot()
-        if len(rows) > 1:
-            _core.gather(small, rows, stride, 1)
-            return self._small_address
-        place = self.as_it_lies(rows[0])
-        if not place:
-            place = self._small_address
-            ctypes.memmove(place, address(rows[0]), rows[0].nbytes)
+        if len(rows) == 1:
+            return self.as_it_lies(rows[0]) or self.hold(rows[0])
+        place = self.small_slot()
+        assert self._small is not None
+        _core.gather(self._small, rows, stride, 1)
         return place
 
-    def scalars(self, source: Array) -> Coming | None:
-        """One array on its way to where `small` would put it, if that takes others less time than the caller."""
-        if source.nbytes < HELPED_BYTES or self.as_it_lies(source):
-            return None
-        small = self._small_slot()
-        return self._begun(self._small_address, small, source)
+    def hold(self, array: Array) -> int:
+        """One array in the slot, wherever it lies itself."""
+        place = self.small_slot()
+        ctypes.memmove(place, address(array), array.nbytes)
+        return place
 
-    def _begun(self, place: int, slot: Bytes, source: Array) -> Coming:
-        copy = _core.ahead(slot, source)
-        self._coming.append(copy)
-        return Coming(place, copy)
-
-    def _small_slot(self) -> Bytes:
+    def small_slot(self) -> int:
+        """Where `small` puts what it copies."""
         if self._small is None:
             self._small = self._runtime.pinned(IN_PLACE_BYTES)
             self._small_address = address(self._small)
-        return self._small
+        return self._small_address
 
     def as_it_lies(self, source: Array) -> int:
         """Its address, if that is page-locked memory where a kernel can read it, else 0."""
@@ -152,7 +143,9 @@ class Staging:
         if self._points is None:
             self._points = self._runtime.pinned(POINTS_AT_ONCE_BYTES)
             self._points_address = address(self._points)
-        return self._begun(self._points_address, self._points, source)
+        copy = _core.ahead(self._points, source)
+        self._coming.append(copy)
+        return Coming(self._points_address, copy)
 
     def lengths(self, values: NDArray[np.uint32]) -> int:
         """The same for the lengths of the vectors of a batch."""

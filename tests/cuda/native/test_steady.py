@@ -77,6 +77,30 @@ def test_points_that_come_with_the_call(name: str, locked: bool, monkeypatch: py
     )
 
 
+@pytest.mark.parametrize("name", CURVES)
+def test_one_shot_calls_that_say_the_same(name: str) -> None:
+    """Through the slots of the call before, with other contents each time, and other calls in between."""
+    curve, largest = ms.curve(name), 1 << 13
+    points = [curve.known_points(largest, seed=seed) for seed in range(3)]
+    scalars = [curve.random_scalars(largest, seed=seed) for seed in range(5)]
+    for n in (1 << 10, largest):
+        cases = [
+            (left.data[:n], right.data[:n], curve.expected_sum(left[:n], right[:n]))
+            for left in points
+            for right in scalars
+        ]
+        for k in range(300):
+            left, right, expected = cases[k % len(cases)]
+            assert ms.msm(left, right, curve=curve, backend="cuda") == expected
+            if k % 50 == 49:
+                high = right.copy()
+                high[n - 1] = 2**64 - 1
+                with pytest.raises(ms.errors.ScalarRangeError):
+                    ms.msm(left, high, curve=curve, backend="cuda")
+                few = ms.msm(left[:99], right[:99], curve=curve, backend="cuda")
+                assert few == curve.expected_sum(points[k % len(cases) // 5][:99], scalars[k % 5][:99])
+
+
 @pytest.mark.parametrize("precompute", [2, 4, 11])
 def test_precomputed_tables(precompute: int) -> None:
     points, scalars, expected = inputs("bls12-377", 5000)
