@@ -76,14 +76,13 @@ def test_a_repeated_call_allocates_nothing_and_replays_a_graph(shim: Any) -> Non
     runtime = shim()
     points, scalars, expected = inputs("bn254", 64)
     bases = ms.Bases(points, backend="cuda")
-    for _ in range(2):
+    for _ in range(5):
         assert bases.msm(scalars) == expected
     before = dict(runtime.log)
     for _ in range(3):
         assert bases.msm(scalars) == expected
     after = dict(runtime.log)
-    for each in ("launch", "replay", "record"):  # the digits, the graph of the rest, the time of the beginning
-        assert after.pop(each) == before.pop(each) + 3
+    assert after.pop("replay") == before.pop("replay") + 3
     assert after == before
 
 
@@ -104,7 +103,7 @@ def test_early_launches(shim: Any, monkeypatch: pytest.MonkeyPatch, device: str)
             assert result == expected
             assert set(result.run.phases_ns) >= {"digits", "sort", "accumulate", "reduce", "combine"}
     assert runtime.early == (device == "early")
-    assert runtime.log["capture"] == (3 if device == "refuses" else 2)
+    assert runtime.log["capture"] == (5 if device == "refuses" else 4)  # two of each plan, in turns
     launches = runtime.log.get("early", 0)
     assert launches >= 12 if device == "early" else launches == 0
 

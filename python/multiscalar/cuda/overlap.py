@@ -31,7 +31,8 @@ CELLS: Final = 128  # parts are so many of these; they end at PLACES, which lie 
 PLACES: Final = (*range(1, 16), *range(16, 64, 2), *range(64, CELLS + 1, 4))
 MOST_PARTS: Final = 6
 LEAST_GROWTH: Final = 0.5  # from part to part: a smaller one hides no tail
-PART_US: Final = 200.0  # what a part costs beside the model: 2^20 terms in 3 and 4 parts, 2^24 in 5 and 6
+PART_US: Final = 100.0  # what a part costs beside the model, of page-locked memory: 2^20 and 2^24 cut by 50, 100, 200
+RING_PART_US: Final = 200.0  # and of pageable memory, whose pieces the host sends: with 100, 2^20 takes 3.5 % longer
 WORTH_A_PART: Final = 0.995  # of the time: one part more has to bring so much
 PART_UNIT: Final = 128  # terms: a block of the kernels
 ENDOMORPHISM_MAX_N: Final = 1 << 23  # of a part: measured on 2^24 terms, 0.7 % less on 8 limbs and 2 % on 12
@@ -84,7 +85,8 @@ def parts(shape: Shape, device: DeviceShape, path: str | None, term_bytes: int, 
     if n * term_bytes < SMALLEST_CALL_BYTES:
         return [n]
     low = max(0, n.bit_length() - 3)
-    found = _ends(replace(shape, n=n >> low << low), device, path, term_bytes / link)
+    part_us = PART_US if link == LINK_BYTES_PER_US else RING_PART_US
+    found = _ends(replace(shape, n=n >> low << low), device, path, term_bytes / link, part_us)
     ends = [*(n * cells // CELLS // PART_UNIT * PART_UNIT for cells in found[:-1]), n]
     return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
@@ -103,8 +105,8 @@ class _Reached(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _ends(shape: Shape, device: DeviceShape, path: str | None, term_us: float) -> tuple[int, ...]:
-    """Where the parts end, in cells, if a term is on its way for `term_us`.
+def _ends(shape: Shape, device: DeviceShape, path: str | None, term_us: float, part_us: float) -> tuple[int, ...]:
+    """Where the parts end, in cells, if a term is on its way for `term_us` and a part costs `part_us` beside the model.
 
     The link is never idle, so what has arrived when depends on nothing else: for each end, the best start of the part
     that ends there.
@@ -115,7 +117,7 @@ def _ends(shape: Shape, device: DeviceShape, path: str | None, term_us: float) -
 
     def after(before: _Reached, start: int, end: int) -> _Reached:
         """One part more: the tail before it lies beside its work."""
-        free = max(before.free, arrived[end]) + work[end - start] + PART_US
+        free = max(before.free, arrived[end]) + work[end - start] + part_us
         if LEAST_GROWTH * (start - before.start) > end - start:
             free = inf
         return _Reached(free, max(before.ended, free + tails[end - start]), start)

@@ -5,9 +5,9 @@ they have ended, and later still where the host is slow. As one graph a run is o
 which take turns: each has events of its own, so that the times of a run can be read while the next one is under way.
 Device memory that comes again lies there, and whatever goes through a slot of ours.
 
-A graph takes half a millisecond to make and saves some 25 us a run. So some runs in a row have to be over one place
-before there is one, and twice as many each time that graphs of another place are given up for it, up to what a graph
-costs: who changes places often pays little.
+A graph takes half a millisecond to make and saves some 25 us a run. So a run has to be over the place of the one
+before, and twice as many runs each time that graphs of another place are given up for it, up to what a graph costs: who
+changes places often pays little.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .stage import Stage
 Places = tuple[int, int]  # of the scalars, and of points that are read where they come; 0 for none
 
 TURNS: Final = 2
-RUNS_BEFORE: Final = 2  # over one place in a row, before the first graph
+RUNS_BEFORE: Final = 1  # over one place in a row, before the first graph
 MOST_BEFORE: Final = 32
 
 
