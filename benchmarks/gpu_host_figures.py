@@ -104,7 +104,7 @@ def variants(n: int) -> Iterator[tuple[str, list[tuple[Any, str, Any]]]]:
     def spared(shape: Any, tuning: Any, device: DeviceShape, lay_out: Any = once.lay_out) -> Any:
         return lay_out(shape, tuning, DeviceShape(device.multiprocessors - 1))
 
-    def all_stages(plan: Any, stream: Any) -> None:
+    def all_stages(plan: Any, stream: Any, *_: Any) -> None:
         for stage in plan._stages:
             stage.run(stream)
 
