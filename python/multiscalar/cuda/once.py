@@ -45,6 +45,10 @@ from .tune import fewer_sets, tune
 from .work import ALONE, SMALLEST_PART, Vector, Work
 
 TURNS: Final = 2  # streams: the lane's first, and the one beside it
+# Multiprocessors that a part leaves to the tail of the one before, which would wait for its end; of a sum of so many
+# terms, since of more one in 132 costs as much as a tail.
+SPARED: Final = 1
+SPARED_MAX_N: Final = 1 << 22
 MOST_HALVINGS: Final = 6  # where memory is short; a sum in more pieces would take longer than anybody waits
 
 
@@ -231,10 +235,13 @@ class _Call:
     def _new_course(self, key: Hashable, points: Operand, scalars: Vectors, source: Source, way: Way) -> Course:
         """Lay all parts out, with as many windows at a time as there is memory for."""
         device, path = self._kernels.device_shape, self._options.path
+        spared = SPARED if points.count <= SPARED_MAX_N else 0
+        beside_a_tail = replace(device, multiprocessors=max(1, device.multiprocessors - spared))
         shapes = self._shapes(points, scalars, source, way.link)
         tunings = [tune(shape, device, windows=self._windows(shape), path=path) for shape in shapes]
         while True:
-            layouts = [lay_out(shape, tuning, device) for shape, tuning in zip(shapes, tunings, strict=True)]
+            devices = [device, *[beside_a_tail] * (len(shapes) - 1)]
+            layouts = [lay_out(*part) for part in zip(shapes, tunings, devices, strict=True)]
             try:
                 return self._placed(key, layouts, points, scalars, source, way)
             except OutOfMemoryError:
