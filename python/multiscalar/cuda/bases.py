@@ -100,7 +100,7 @@ class DeviceBases:
         if vectors.longest == 0:
             return [nothing(self.curve, kernels.device_name, len(vectors))] * len(vectors)
         with lane.lock, kernels.runtime.current():
-            lane.settle()
+            lane.begin()
             started = time.perf_counter_ns()
             try:
                 tasks = self._submitted(work, options)
@@ -110,6 +110,7 @@ class DeviceBases:
                 raise
             answers = [lane.read(task.planned.answer) for task in tasks]
             times = [task.planned.plan.times() for task in tasks]
+            lane.end()
         outcomes: list[Outcome] = []
         for task, answer, spent in zip(tasks, answers, times, strict=True):
             factor = task.planned.plan.layout.shape.factor

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Hashable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
-from ..errors import MultiscalarError, OutOfMemoryError
+from ..errors import DeviceError, MultiscalarError, OutOfMemoryError
 from ..forks import renewed
 from .chunks import Chunk
 from .operand import address
@@ -25,6 +27,9 @@ from .shape import Sizes
 from .staging import Staging
 from .steps import Layout, Ref, Step
 from .tune import path_of
+
+if TYPE_CHECKING:
+    from .repeat import Repeat
 
 MAX_PLANS = 64  # a plan is some kilobytes on the host and a graph on the device
 MAX_BOUND = 64
@@ -83,7 +88,8 @@ class Lane:
         self._follow_mark: Any = None
         self._spare: tuple[int, int] | None = None
         self._given: deque[tuple[int, int]] = deque()  # back by `give`, and not yet seen to
-        self.repeat: Any = None  # what the last one-shot call was like, see `repeat`
+        self.repeat: Repeat | None = None  # what the last one-shot call was like that can be repeated
+        self._caller: FrameType | None = None  # of the call under way
         self._unsettled = False  # a call broke off, and what it left has not been seen to
 
     @property
@@ -211,6 +217,30 @@ class Lane:
             self.runtime.fill(self._status, 0xFF, ANSWERS * STATUS_BYTES, self.stream)
             self.runtime.synchronize(self.stream)
 
+    # --- calls ----------------------------------------------------------------------------------
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing has to be seen to before a call."""
+        return not (self._unsettled or self._given or self._caller)
+
+    def begin(self) -> None:
+        """A call begins, to `end` when its answers are read, or to be abandoned. What an earlier one left is seen to,
+        if even its `abandon` broke off, by a second Ctrl-C, say.
+
+        Errors: `DeviceError` inside a call of this thread.
+        """
+        if not self.settled:
+            self._refuse_inside()
+            if self._unsettled:
+                self.abandon()
+            self._take_back()
+        self._caller = sys._getframe(1)
+
+    def end(self) -> None:
+        """Nothing of the call is under way, and nothing of it is needed any more."""
+        self._caller = None
+
     def abandon(self) -> None:
         """After a call that broke off: nothing of it is under way any more, and the next one starts clean."""
         self._unsettled = True
@@ -219,18 +249,21 @@ class Lane:
             self._finish_all()
             self.mark_status()
             self._unsettled = False
+        self._caller = None
 
-    @property
-    def settled(self) -> bool:
-        """Whether nothing has to be seen to before a call."""
-        return not (self._unsettled or self._given)
-
-    def settle(self) -> None:
-        """Before a call: what an earlier one left, if even its `abandon` broke off, by a second Ctrl-C, say."""
-        if self._unsettled:
-            self.abandon()
-        if self._given:
-            self._take_back()
+    def _refuse_inside(self) -> None:
+        """The lock lets its own thread in: a signal handler or a finalizer that multiplies while its thread does would
+        overwrite what the call under way has in the slots.
+        """
+        frame: FrameType | None = sys._getframe()
+        while frame is not None and self._caller is not None:
+            if frame is self._caller:
+                raise DeviceError(
+                    "this thread is in the middle of another call on this GPU",
+                    hint="Signal handlers and finalizers cannot use it: let another thread do that, or backend='cpu'.",
+                )
+            frame = frame.f_back
+        self._caller = None  # of a call that ended without saying so
 
     def _finish_all(self) -> None:
         """Until no stream has anything to do."""
@@ -249,6 +282,7 @@ class Lane:
             self.runtime.free(base)
 
     def _drop_plans(self) -> None:
+        self.repeat = None
         with self.runtime.current():
             self._finish_all()
         while self._plans:  # forgotten before it is closed: an interrupt leaves no closed plan behind
@@ -258,6 +292,7 @@ class Lane:
     def take(self, size: int) -> int:
         """Device memory for a table: the one that was given back last, if it is large enough, or fresh memory."""
         with self.lock:
+            self._refuse_inside()
             self._take_back()
             if self._spare is not None and self._spare[1] == size:
                 (pointer, _), self._spare = self._spare, None
@@ -275,6 +310,8 @@ class Lane:
         under any lock. Where a call is under way, the next one sees to it.
         """
         self._given.append((pointer, size))
+        if self._caller is not None:  # perhaps of this very thread, in the middle of a capture
+            return
         if self.lock.acquire(blocking=False):
             try:
                 self._take_back()

@@ -5,7 +5,7 @@ points, their conversion, the graph of the rest; what the checks found comes bac
 into parts that grow (`overlap.parts`): data of the next ones arrive while the device works on one, in memory of their
 own, so the link never waits for the kernels. Raw points and records without the endomorphism have one size, so these
 points arrive in their table and are converted where they lie. Few points go through a page-locked slot, at once, filled
-by others while the scalars are sorted, and are converted beside that.
+by others while the scalars are sorted, and are converted beside that, or right after it in a call that is repeated.
 
 Cost: that of the parts, 3M a point for the conversion and 2M + 1S for its check, one addition a part on the host.
 """
@@ -35,7 +35,7 @@ from .overlap import LINK_BYTES_PER_US, RING_BYTES_PER_US, has_endomorphism, par
 from .records import lay_out_table, table_bytes
 from .repeat import Repeat
 from .result import first_bad
-from .running import Source, Task, again, break_off, source_of, start, where
+from .running import Source, Task, again, break_off, placed, source_of, start
 from .runtime import Bound
 from .shape import Shape, divide_up
 from .staging import POINTS_AT_ONCE_BYTES, Coming, Piece, cut
@@ -65,7 +65,7 @@ def sum_once(kernels: Kernels, points: PointArray | DeviceArray, scalars: Vector
     if len(scalars) == 0:
         return nothing(kernels.curve, kernels.device_name)
     repeat = kernels.lane.repeat
-    known: Outcome | None = None if repeat is None else repeat.sum(kernels, points, scalars, options)
+    known = None if repeat is None else repeat.sum(kernels, points, scalars, options)
     if known is not None:
         return known
     call = _Call(kernels, points, scalars, left_to_check(kernels, points), options)
@@ -109,7 +109,7 @@ class _Call:
         points = self._points if whole else self._points.part(first, terms)
         scalars = self._scalars if whole else self._scalars.part(first, terms)
         with lane.lock, self._kernels.runtime.current():
-            lane.settle()
+            lane.begin()
             started = time.perf_counter_ns()
             source, way, table = source_of(scalars), self._way(points), 0
             try:
@@ -132,6 +132,7 @@ class _Call:
             answers = [lane.read(part.planned.answer) for part in course.parts]
             times = _times(course)
             self._may_repeat(course, source, way)
+            lane.end()
         for part, answer in zip(course.parts, answers, strict=True):
             bad = first_bad(answer, 1)
             if bad is not None:
@@ -176,7 +177,7 @@ class _Call:
             if source.pointer:
                 source = source._replace(pointer=scalars.pointers[0])
         work = Work(scalars, part.first, False, ALONE, part.first)
-        place = where(self._kernels, scalars, source)
+        place = placed(self._kernels, scalars, source)
         sent = 0 if points.data is None else points.size
         if place and not way.link and plan.comes_again(place, way.place):
             follow = None if coming is None else partial(bring, self._kernels, part, coming, points.size, convert=False)

@@ -3,9 +3,10 @@
 The digits come first, launched by themselves: they read the scalars wherever these are in this call, whole or chunk
 by chunk as they arrive, and while they run the rest is submitted, which is one stage (`stage`), a graph from the second
 run on, so that a repeated call decides nothing; over scalars that lie where they lay before, all of it is one graph
-(`whole`). Where points come with the call it is two: sorting needs no points and goes on while they arrive. The last
-kernel writes the answer into the host's memory. The times of phases (copy, digits, sort, accumulate, reduce, combine)
-in `result.run` are the device's own, read from its events when somebody asks, or when the plan runs again.
+(`whole`): made in the second run and, for the other turn, in the third. Where points come with the call it is two:
+sorting needs no points and goes on while they arrive. The last kernel writes the answer into the host's memory. The
+times of phases (copy, digits, sort, accumulate, reduce, combine) in `result.run` are the device's own, read from its
+events when somebody asks, or when the plan runs again.
 """
 
 from __future__ import annotations

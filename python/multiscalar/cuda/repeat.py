@@ -2,8 +2,9 @@
 
 All that such a call needs has been found before: its points and scalars go to their slots, a graph begins when the
 scalars are there and another one when the points are, and one wait ends it. So between the caller and the device there
-is little more than the copying, which others are woken for first. Whatever is different, a bad operand too, is left to
-the ordinary way (`once`).
+is little more than the copying, which others are woken for first. Whatever is different is left to the ordinary way
+(`once._Call._run`, of which this is the straight line: what changes there in how a call begins and ends changes here),
+and so is a sum that names a bad operand, once more, for its error.
 """
 
 from __future__ import annotations
@@ -48,13 +49,18 @@ class Repeat(NamedTuple):
         kernels, (part,) = self.course.kernels, self.course.parts
         lane, staging, planned = kernels.lane, kernels.lane.staging, part.planned
         with lane.lock, kernels.runtime.current():
-            if not lane.settled or staging.as_it_lies(points) or staging.as_it_lies(scalars):
+            if not lane.settled:
                 return None
+            if staging.as_it_lies(points) or staging.as_it_lies(scalars):
+                lane.repeat = None  # and the next call does not ask in vain
+                return None
+            lane.begin()
             started = time.perf_counter_ns()
             try:
                 coming = staging.points(points)  # before all else: others need as long to wake as all of this takes
                 if lane.known(self.course.key) is not self.course or not planned.plan.comes_again(staging.small_slot()):
                     staging.abandon()
+                    lane.end()
                     return None
                 staging.hold(scalars)
                 planned.plan.again(lane.stream, lambda: bring(kernels, part, coming, points.nbytes, convert=False))
@@ -65,6 +71,7 @@ class Repeat(NamedTuple):
                     return None
                 raise
             answer, times = lane.read(planned.answer), planned.plan.times()
+            lane.end()
         if first_bad(answer, 1) is not None or (first_bad(answer, 0) is not None and not self.options.reduce):
             return None
         run = written(kernels, planned, times, part.terms, 1, points.nbytes + scalars.nbytes, started)
@@ -72,6 +79,7 @@ class Repeat(NamedTuple):
 
 
 def _like(points: PointArray, scalars: ScalarArray) -> tuple[object, ...]:
+    """What a course is found by (`once._Call._course`) and options and kernels do not say."""
     return (
         points.data.shape, points.form, points.pending, points.in_subgroup,
         scalars.data.shape, scalars.data.dtype, scalars.form,

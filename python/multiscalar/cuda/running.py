@@ -60,7 +60,7 @@ def source_of(vectors: Vectors) -> Source:
 def run(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: Any) -> int:
     """All of a plan on `stream`; returns the bytes that go to the device for it."""
     plan, vectors = planned.plan, work.vectors
-    place = where(kernels, vectors, source)
+    place = placed(kernels, vectors, source)
     if place and not plan.layout.shape.lengths and plan.comes_again(place):
         return again(kernels, vectors, planned, stream)
     copied = start(kernels, work, source, planned, stream, place)
@@ -68,8 +68,10 @@ def run(kernels: Kernels, work: Work, source: Source, planned: Planned, stream: 
     return copied
 
 
-def where(kernels: Kernels, vectors: Vectors, source: Source) -> int:
-    """Where the kernels read scalars in one stretch, those of the host copied to where they can; 0 if they do not."""
+def placed(kernels: Kernels, vectors: Vectors, source: Source) -> int:
+    """Scalars in one stretch where the kernels can read them, those of the host copied there: the address, 0 if they go
+    another way.
+    """
     if source.inbox or source.rows:
         return 0
     return source.pointer or kernels.lane.staging.small(vectors.owners, vectors.longest * vectors.item_bytes)

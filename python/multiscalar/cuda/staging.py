@@ -31,7 +31,7 @@ PIECES: Final = 8  # of what is less than so many of these: the last piece is on
 LINE_BYTES: Final = 64  # of a cache: what is written past it is best whole
 LEAST_PIECE_BYTES: Final = 1 << 20  # sending one takes the host some microseconds
 PIN_MATTERS: Final = 256 << 10  # below this asking costs as much as staging
-BELIEVED_CALLS: Final = 100  # that memory is pageable, before the driver is asked again
+BELIEVED_CALLS: Final = 100  # times that memory is taken for pageable, before the driver is asked again
 MOST_BELIEVED: Final = 256  # addresses
 
 

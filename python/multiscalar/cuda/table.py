@@ -70,12 +70,13 @@ class Table:
         source = point_operand(points)
         lane = self.kernels.lane
         with lane.lock, self.kernels.runtime.current():
-            lane.settle()
+            lane.begin()
             try:
                 bad = self._fill(lane, source, wanted)
             except BaseException:
                 lane.abandon()  # conversions under way read and mark scratch, which is the next call's
                 raise
+            lane.end()
         if bad is not None:
             raise off_curve(points, bad)
 
@@ -178,9 +179,11 @@ def _on_host(kernels: Kernels, points: DeviceArray) -> PointArray:
     memory.require(source.size, f"a copy of {source.count:,} device points")
     data = np.empty(points.shape, np.uint64)
     with lane.lock, kernels.runtime.current():
+        lane.begin()
         lane.follow(source.producer)
         kernels.runtime.copy_out(int(data.ctypes.data), source.pointer, source.size, lane.stream)
         lane.wait()
+        lane.end()
     return PointArray.unverified(data, points.curve, points.form, wanted=points.wanted)
 
 

@@ -245,7 +245,8 @@ def msm(
     instruction set; `devices` lists GPUs to split over. `window`, `path`, `endomorphism` (cpu only) force what the
     cost model would choose. `stop` is a function that a long call on the CPU asks every few milliseconds; when it
     returns true the call ends with `CancelledError` (`threading.Event().is_set` will do). Ctrl-C ends a call within
-    300 ms; everything stays usable. docs/options.md says which backend honours what.
+    300 ms; everything stays usable. On cuda a signal handler or finalizer cannot call while its thread is in a call
+    (`DeviceError`). docs/options.md says which backend honours what.
 
     Errors: `multiscalar.errors`. Variable time: not for secret scalars that an observer could time.
     """

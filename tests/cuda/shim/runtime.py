@@ -134,6 +134,7 @@ class ShimRuntime:
         raise AssertionError("the shim's kernels are a shared library")
 
     def allocate(self, size: int) -> int:
+        assert self._recording is None, "a capture is spoilt by it"
         self._note("allocate")
         if self.used + size > self.capacity:
             free = self.capacity - self.used
@@ -145,6 +146,7 @@ class ShimRuntime:
         return pointer
 
     def free(self, pointer: int) -> None:
+        assert self._recording is None, "a capture is spoilt by it"
         self._note("free")
         self.used -= self._memory.pop(pointer).size
 
